@@ -17,7 +17,7 @@ import {
   writeFile,
 } from 'node:fs/promises'
 import { connect, createServer, type Server } from 'node:net'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** The program cannot start, and the message is a sentence for the person who started it. */
@@ -42,12 +42,17 @@ export async function openDataFolder(path: string): Promise<DataFolder> {
     const made = await mkdir(wanted, { recursive: true, mode })
     const folder = { path: await realpath(wanted) }
     await access(folder.path, constants.R_OK | constants.W_OK | constants.X_OK)
-    if (made !== undefined) await chmod(folder.path, mode)
+    // Whatever the umask: a closed folder above would keep the database's user out as well.
+    if (made !== undefined) for (const each of foldersBetween(made, wanted)) await chmod(each, mode)
     if (await isOurs(folder)) await letDatabaseUserPass(folder)
     return folder
   } catch (error) {
     throw folderError(error, wanted)
   }
+}
+
+function foldersBetween(outer: string, inner: string): string[] {
+  return inner.length <= outer.length ? [outer] : [...foldersBetween(outer, dirname(inner)), inner]
 }
 
 /** A folder is marked while it is empty, so that a folder holding something else is never opened to other users. */
@@ -64,25 +69,21 @@ async function letDatabaseUserPass(folder: DataFolder): Promise<void> {
   if (process.getuid?.() === 0 && uid === 0 && (mode & 0o001) === 0) await chmod(folder.path, (mode & 0o777) | 0o011)
 }
 
-/** Says in one sentence why a folder cannot be used. */
-export function folderError(error: unknown, path: string): Error {
-  if (error instanceof StartError) return error
-  const { code, message } = error as NodeJS.ErrnoException
-  switch (code) {
-    case 'EEXIST':
-    case 'ENOTDIR':
-      return new StartError(`The data folder ${path} cannot be made: a file is in its place.`)
-    case 'EACCES':
-    case 'EPERM':
-      return new StartError(`The data folder ${path} cannot be used: this user may not read and write it (${code}).`)
-    case 'EROFS':
-      return new StartError(`The data folder ${path} cannot be used: it is on a read-only disk.`)
-    case 'ENOSPC':
-    case 'EDQUOT':
-      return new StartError(`The data folder ${path} cannot be used: the disk is full.`)
-    default:
-      return new StartError(`The data folder ${path} cannot be used: ${message}.`)
+/** Says in one sentence why a folder cannot be used; an error that is not the system's is a mistake of ours and stays. */
+export function folderError(error: unknown, path: string): unknown {
+  const { code, path: place, message, syscall } = error as NodeJS.ErrnoException
+  if (error instanceof StartError || syscall === undefined) return error
+  const at = place === undefined || place === path ? '' : ` at ${place}`
+  const reasons: Record<string, string> = {
+    EEXIST: 'a file is in its place',
+    ENOTDIR: 'a file is in its place',
+    EACCES: 'this user may not read and write there',
+    EPERM: 'this user may not read and write there',
+    EROFS: 'the disk is read-only',
+    ENOSPC: 'the disk is full',
+    EDQUOT: 'the disk is full',
   }
+  return new StartError(`The data folder ${path} cannot be used: ${reasons[code ?? ''] ?? message}${at}.`)
 }
 
 /** The key from which every other secret of this installation is derived or sealed. */
@@ -112,8 +113,9 @@ export async function findSecret(folder: DataFolder, name: string): Promise<stri
 async function makeSecret(folder: DataFolder, name: string): Promise<string> {
   const path = join(folder.path, name)
   const draft = `${path}.${randomBytes(6).toString('hex')}`
+  const secret = randomBytes(32).toString('hex')
   try {
-    await writeDurably(draft, `${randomBytes(32).toString('hex')}\n`)
+    await writeDurably(draft, `${secret}\n`)
     // A link never overwrites: of two programs that make the secret at once, both use the one that came first.
     await link(draft, path).catch(error => {
       if (error.code !== 'EEXIST') throw error
@@ -122,7 +124,7 @@ async function makeSecret(folder: DataFolder, name: string): Promise<string> {
   } finally {
     await rm(draft, { force: true })
   }
-  return (await findSecret(folder, name))!
+  return (await findSecret(folder, name)) ?? secret
 }
 
 async function writeDurably(path: string, text: string): Promise<void> {
@@ -162,7 +164,11 @@ export async function claimDataFolder(folder: DataFolder): Promise<() => Promise
 }
 
 export async function isDataFolderClaimed(folder: DataFolder): Promise<boolean> {
-  return (await findLiveClaims(folder)).length > 0
+  try {
+    return (await findLiveClaims(folder)).length > 0
+  } catch (error) {
+    throw folderError(error, folder.path)
+  }
 }
 
 const claimPattern = /^claim-[0-9a-f]{8}\.sock$/

@@ -1,35 +1,16 @@
-import { randomBytes } from 'node:crypto'
-import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import postgres from 'postgres'
-import {
-  answers,
-  type DataFolder,
-  findSecret,
-  folderError,
-  ignoreMissing,
-  keepSecret,
-  StartError,
-  syncFolder,
-} from './data-folder.ts'
-import { type Binaries, openBinaries } from './embedded-binaries.ts'
-import {
-  exists,
-  findHomePath,
-  type Home,
-  openHome,
-  passwordName,
-  pointToHome,
-  socketFolderOf,
-} from './embedded-home.ts'
+import { answers, type DataFolder, findSecret, folderError, StartError } from './data-folder.ts'
+import { openBinaries } from './embedded-binaries.ts'
+import { openCluster, type Site, userName } from './embedded-cluster.ts'
+import { findHomePath, openHome, passwordName, socketFolderOf } from './embedded-home.ts'
 import {
   type Exit,
   findServerPid,
   type Running,
-  run,
   runServer,
-  type ServerSettings,
+  serverError,
   stopOrphan,
   stopProcess,
 } from './embedded-server.ts'
@@ -62,22 +43,20 @@ export interface EmbeddedOptions {
 }
 
 const databaseName = 'pennypost'
-const userName = 'pennypost'
 
 /** Starts the private server of a data folder that the caller has claimed; at the first start it makes the cluster. */
 export async function startEmbeddedPostgres(
   folder: DataFolder,
   options: EmbeddedOptions = {},
 ): Promise<EmbeddedPostgres> {
-  const onProgress = options.onProgress ?? (() => {})
-  const settings = { durable: options.durable ?? true, maxConnections: options.maxConnections ?? 100 }
+  const { onProgress = () => {}, durable = true, maxConnections = 100 } = options
   try {
     const home = await openHome(folder, onProgress)
     const binaries = await openBinaries(home, onProgress)
-    const connection = await openCluster({ folder, home, binaries, settings, onProgress })
+    const site = { folder, home, binaries, durable, onProgress }
+    const connection = connectionTo(home.socketFolder, await openCluster(site))
     onProgress('Starting the database…')
-    const server = await startServer({ home, binaries, settings, connection, onProgress })
-    return supervise(server, connection)
+    return supervise(await startServer(site, connection, maxConnections), connection)
   } catch (error) {
     throw folderError(error, folder.path)
   }
@@ -121,76 +100,17 @@ function urlOf({ host, port, database, username, password }: EmbeddedConnection)
   return `postgres://${username}:${password}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
 }
 
-interface Place {
-  home: Home
-  binaries: Binaries
-  settings: ServerSettings
-  onProgress: (text: string) => void
-}
-
-async function openCluster(place: Place & { folder: DataFolder }): Promise<EmbeddedConnection> {
-  const { folder, home, binaries } = place
-  if (await exists(home.cluster)) {
-    await checkVersion(home, binaries)
-    await stopOrphan(home)
-    if ((await findSecret(folder, passwordName)) === undefined) {
-      throw new StartError(
-        `The password of the database is missing: restore ${join(folder.path, passwordName)} from a backup.`,
-      )
-    }
-  } else {
-    place.onProgress('Creating the database…')
-    await createCluster(place, await keepSecret(folder, passwordName))
-  }
-  await pointToHome(folder, home)
-  return connectionTo(home.socketFolder, await keepSecret(folder, passwordName))
-}
-
-async function checkVersion(home: Home, binaries: Binaries): Promise<void> {
-  const found = (await readFile(join(home.cluster, 'PG_VERSION'), 'utf8').catch(ignoreMissing))?.trim()
-  if (found === binaries.major) return
-  throw new StartError(
-    found === undefined
-      ? `The folder ${home.cluster} is not a PostgreSQL database: it has no file PG_VERSION.`
-      : `The database in ${home.cluster} was made by PostgreSQL ${found}, but this program brings PostgreSQL ${binaries.major}: use the version of Pennypost that made it, or set DATABASE_URL.`,
-  )
-}
-
-/** Made under another name and renamed when complete, so that a program killed meanwhile leaves no half cluster. */
-async function createCluster({ home, binaries, settings }: Place, password: string): Promise<void> {
-  const draft = `${home.cluster}.new`
-  const passwordFile = join(home.socketFolder, `initdb-${randomBytes(6).toString('hex')}`)
-  await rm(draft, { recursive: true, force: true })
-  await mkdir(draft, { mode: 0o700 })
-  try {
-    await writeFile(passwordFile, `${password}\n`, { mode: 0o600 })
-    if (home.user.switch) {
-      for (const path of [draft, passwordFile]) await chown(path, home.user.uid, home.user.gid)
-    }
-    const args = ['-D', draft, '-U', userName, `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--encoding=UTF8']
-    args.push('--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8')
-    if (!settings.durable) args.push('--no-sync')
-    const exit = await run(binaries.initdb, args, home.user).exited
-    if (exit.code !== 0) throw serverError(`The database in ${home.path} could not be created`, exit)
-    await rename(draft, home.cluster)
-    if (settings.durable) await syncFolder(home.path)
-  } finally {
-    await rm(passwordFile, { force: true })
-    await rm(draft, { recursive: true, force: true })
-  }
-}
-
 /** Processes of a server that was killed hold the cluster for a moment longer. */
 const stillHeld = /pre-existing shared memory block|lock file ".*" already exists|is another postmaster/i
 const heldTimeoutMs = 10_000
 
-async function startServer(place: Place & { connection: EmbeddedConnection }): Promise<Running> {
-  const { home, binaries, settings } = place
+async function startServer(site: Site, connection: EmbeddedConnection, maxConnections: number): Promise<Running> {
+  const { home, binaries, durable } = site
   const deadline = Date.now() + heldTimeoutMs
   for (;;) {
-    const server = await runServer(binaries.postgres, home, settings)
+    const server = await runServer(binaries.postgres, home, { durable, maxConnections })
     try {
-      if (await becomesReady(server, place)) return server
+      if (await becomesReady(server, site, connection)) return server
     } catch (error) {
       await stopProcess(signal => server.child.kill(signal), server.exited)
       throw error
@@ -200,14 +120,16 @@ async function startServer(place: Place & { connection: EmbeddedConnection }): P
       throw serverError(`The database in ${home.cluster} could not start`, exit)
     }
     await delay(100)
+    // A server started the moment before its program was killed had not written its lock file when we looked.
+    await stopOrphan(home)
   }
 }
 
 const silentTimeoutMs = 60_000
 
 /** False when the server ended before it was ready. Recovery may take minutes, so only silence has a limit. */
-async function becomesReady(server: Running, place: Place & { connection: EmbeddedConnection }): Promise<boolean> {
-  const { home, connection, onProgress } = place
+async function becomesReady(server: Running, site: Site, connection: EmbeddedConnection): Promise<boolean> {
+  const { home, onProgress } = site
   const startedAt = Date.now()
   let lastSign = startedAt
   let isSlow = false
@@ -257,18 +179,6 @@ async function createDatabase(connection: EmbeddedConnection): Promise<void> {
   } finally {
     await sql.end({ timeout: 1 })
   }
-}
-
-/** One sentence with the line of the log that says why. */
-function serverError(what: string, { code, signal, log }: Exit): StartError {
-  if (/no space left on device|disk quota exceeded/i.test(log)) return new StartError(`${what}: the disk is full.`)
-  if (/could not look up effective user ID/i.test(log)) {
-    return new StartError(`${what}: this user has no entry in /etc/passwd. Give it one, or set DATABASE_URL.`)
-  }
-  const lines = log.split('\n')
-  const telling = lines.findLast(line => /\b(FATAL|PANIC)\b|error:|ENOENT|EACCES/.test(line)) ?? lines.at(-1)
-  const reason = telling?.replace(/^.*\b(?:FATAL|PANIC|error):\s*/, '').replace(/\.$/, '')
-  return new StartError(`${what}: ${reason || `it ended with ${signal ?? code}`}.`)
 }
 
 function supervise(server: Running, connection: EmbeddedConnection): EmbeddedPostgres {

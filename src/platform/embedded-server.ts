@@ -4,7 +4,7 @@ import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { ignoreMissing } from './data-folder.ts'
+import { ignoreMissing, StartError } from './data-folder.ts'
 import type { Home, ServerUser } from './embedded-home.ts'
 
 export interface Exit {
@@ -121,6 +121,22 @@ async function serverOptions(home: Home, settings: ServerSettings): Promise<Reco
   }
 }
 
+/** One sentence with the line of the log that says why. */
+export function serverError(what: string, { code, signal, log }: Exit): StartError {
+  if (/no space left on device|disk quota exceeded/i.test(log)) return new StartError(`${what}: the disk is full.`)
+  if (/could not look up effective user ID/i.test(log)) {
+    return new StartError(`${what}: this user has no entry in /etc/passwd. Give it one, or set DATABASE_URL.`)
+  }
+  const lines = log.split('\n')
+  const foreign = lines.find(line => /^spawn .* ENOENT|error while loading shared libraries|GLIBC/.test(line))
+  if (foreign !== undefined) {
+    return new StartError(`${what}: the bundled programs do not run on this system (${foreign}). Set DATABASE_URL.`)
+  }
+  const telling = lines.findLast(line => /\b(FATAL|PANIC|error):/.test(line)) ?? lines.at(-1)
+  const reason = telling?.replace(/^.*\b(?:FATAL|PANIC|error):\s*/, '').replace(/\.$/, '')
+  return new StartError(`${what}: ${reason || `it ended with ${signal ?? code}`}.`)
+}
+
 /** Fast shutdown, which ends the connections; then without a checkpoint; then by force, which the next start repairs. */
 export async function stopProcess(kill: (signal: NodeJS.Signals) => void, ended: Promise<unknown>): Promise<void> {
   for (const [signal, waitMs] of [
@@ -167,7 +183,7 @@ async function isServerOf(home: Home, pid: number): Promise<boolean> {
     const found = promisify(execFile)('ps', ['-p', String(pid), '-ww', '-o', 'command='])
     return (await found.catch(() => ({ stdout: '' }))).stdout
   })
-  return command.includes('postgres') && command.includes(home.cluster)
+  return command.replaceAll('\0', ' ').includes(`postgres -D ${home.cluster} -c`)
 }
 
 function signalProcess(pid: number, signal: NodeJS.Signals | 0): boolean {
