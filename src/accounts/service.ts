@@ -1,0 +1,24 @@
+import type { TimeKeeper } from '../platform/clock.ts'
+import { purgeIdempotencyKeys } from '../platform/idempotency.ts'
+import { does, queue } from '../platform/jobs.ts'
+import type { Service } from '../platform/service.ts'
+import { baseUrls } from './accounts.ts'
+import { accountRoutes } from './routes.ts'
+
+const purge = queue<object>('account_purge_idempotency_keys')
+
+/** Ours beside the three services. It alone knows what they all do in time, to move a test clock. */
+export const accountService = (keepers: () => readonly TimeKeeper[]): Service => ({
+  name: 'account',
+  title: 'Account',
+  base: baseUrls.account,
+  routes: accountRoutes(keepers),
+  openRoutes: [],
+  pages: [],
+  eventTypes: [],
+  work: platform => [does(purge, async () => void (await purgeIdempotencyKeys(platform.db)), { cron: '17 * * * *' })],
+  loops: () => [],
+  keepers: () => [],
+  demo: async () => [],
+  audit: async () => [],
+})

@@ -1,0 +1,111 @@
+import postgres from 'postgres'
+import { connectionFromUrl } from './embedded-postgres.ts'
+
+/** int8 is read as bigint (money must be exact; cast counts to int in SQL), date as the text YYYY-MM-DD (a local date has no instant). */
+const types = {
+  bigint: {
+    to: 20,
+    from: [20],
+    serialize: (x: bigint | number | string) => String(x),
+    parse: (x: string) => BigInt(x),
+  },
+  localDate: { to: 1082, from: [1082], serialize: (x: unknown) => String(x), parse: (x: string) => x },
+}
+export type Types = { bigint: bigint; localDate: string }
+
+/** May run statements, in or outside a transaction. */
+export type Db = postgres.ISql<Types>
+/** A transaction that the caller opened. */
+export type Tx = postgres.TransactionSql<Types>
+/** May open a transaction: `db.begin(async tx => …)`. Rules that change more than one row ask for this. */
+export type Database = Db & { begin<T>(run: (tx: Tx) => Promise<T>): Promise<T> }
+/** A pool of connections, owned by who opened it. */
+export type Pool = postgres.Sql<Types>
+
+export interface ConnectOptions {
+  name: string
+  max: number
+  statementTimeoutMs?: number
+  /** seconds a connection lives; 0 keeps it, for a session that holds an advisory lock */
+  maxLifetimeSeconds?: number | null
+  onNotice?: (message: string) => void
+}
+
+export function connect(url: string, options: ConnectOptions): Pool {
+  const settings: postgres.Options<typeof types> = {
+    types,
+    max: options.max,
+    idle_timeout: 60,
+    max_lifetime: options.maxLifetimeSeconds === undefined ? 45 * 60 : options.maxLifetimeSeconds,
+    connect_timeout: 10,
+    // After a database restart the first try comes at once, so that readiness follows the database within a second.
+    backoff: attempt => Math.min(1, 0.05 * 2 ** attempt),
+    connection: {
+      application_name: `pennypost ${options.name}`,
+      statement_timeout: options.statementTimeoutMs ?? 30_000,
+      idle_in_transaction_session_timeout: 60_000,
+      TimeZone: 'UTC',
+    },
+    onnotice: notice => options.onNotice?.(String(notice.message)),
+  }
+  const socket = connectionFromUrl(url)
+  return socket ? postgres({ ...settings, ...socket }) : postgres(url, settings)
+}
+
+export const first = <T>(rows: readonly T[]): T | undefined => rows[0]
+
+/** For statements that always answer one row, such as an insert … returning. */
+export function only<T>(rows: readonly T[]): T {
+  const row = rows[0]
+  if (row === undefined) throw new Error('The database answered no row where one was promised.')
+  return row
+}
+
+/** The same handle, but `begin` opens a savepoint: lets a whole request run inside one transaction. */
+export function nested(tx: Tx): Database {
+  const begin = <T>(run: (tx: Tx) => Promise<T>) => tx.savepoint(run) as Promise<T>
+  return new Proxy(tx, {
+    get: (target, name) => (name === 'begin' ? begin : Reflect.get(target, name)),
+  }) as unknown as Database
+}
+
+const passing = new Set([
+  'CONNECTION_CLOSED',
+  'CONNECTION_ENDED',
+  'CONNECTION_DESTROYED',
+  'CONNECT_TIMEOUT',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOENT',
+  'EPIPE',
+  '57P01',
+  '57P02',
+  '57P03',
+  '53300',
+  '55P03',
+  '40001',
+  '40P01',
+  '57014',
+])
+
+/** The database is away, busy or gave up on the statement: nothing was done, the same request may be sent again. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && passing.has(String(error.code))
+}
+
+export const isUniqueViolation = (error: unknown, constraint?: string): boolean =>
+  error instanceof postgres.PostgresError &&
+  error.code === '23505' &&
+  (!constraint || error.constraint_name === constraint)
+
+/** Runs the transaction again when it lost a deadlock or a serialisation race; the loser did nothing. */
+export async function beginWithRetry<T>(db: Database, run: (tx: Tx) => Promise<T>, tries = 5): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await db.begin(run)
+    } catch (error) {
+      const lostRace = error instanceof postgres.PostgresError && (error.code === '40001' || error.code === '40P01')
+      if (!lostRace || attempt >= tries) throw error
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import type { Readable } from 'node:stream'
+import type { Static, TObject, TSchema } from 'typebox'
+import type { Business } from './business.ts'
+import type { Database } from './database.ts'
+import type { Log } from './log.ts'
+import type { Platform } from './platform.ts'
+
+/**
+ * One operation of an API: its shapes and what it does. The schema at the door gives validation, types, serialisation
+ * and the reference page; `run` only unpacks, calls a rule and wraps.
+ */
+export interface Endpoint {
+  summary: string
+  description: string | undefined
+  params: TSchema | undefined
+  query: TSchema | undefined
+  body: TSchema | undefined
+  answer: TSchema | undefined
+  accepts: 'json' | 'bytes' | 'stream'
+  effects: 'local' | 'outside'
+  readOnly: boolean
+  run(call: Call): Promise<unknown>
+}
+
+/** One request, unpacked. */
+export interface Call<P = unknown, Q = unknown, B = unknown> {
+  platform: Platform
+  /** With an Idempotency-Key, a transaction that also stores the answer; so use this handle, not the platform's. */
+  db: Database
+  business: Business
+  params: P
+  query: Q
+  body: B
+  headers: Record<string, string | string[] | undefined>
+  /** address of the caller */
+  ip: string
+  log: Log
+  requestId: string
+  /** given only to endpoints with outside effects, which keep it with their own rows */
+  idempotencyKey: string | undefined
+  /** answers 201 instead of 200 */
+  created(): void
+}
+
+interface Definition<P extends TSchema, Q extends TSchema, B extends TSchema, A extends TSchema> {
+  summary: string
+  description?: string
+  params?: P
+  query?: Q
+  body?: B
+  /** shape of the success answer; omitted for raw answers */
+  answer?: A
+  /** json (default); bytes: the body as a Buffer, for signatures; stream: the body as a Readable, for uploads */
+  accepts?: 'json' | 'bytes' | 'stream'
+  /**
+   * local (default): all effects are in `call.db`, so an Idempotency-Key makes act and stored answer one transaction.
+   * outside: calls another system in the middle; the endpoint recovers from its own rows by `call.idempotencyKey`.
+   */
+  effects?: 'local' | 'outside'
+  /** a POST that changes nothing may be called with a read-only key */
+  readOnly?: boolean
+  run(call: Call<Static<P>, Static<Q>, Static<B>>): Promise<Static<A> | Raw>
+}
+
+export function endpoint<
+  P extends TSchema = TObject<Record<never, never>>,
+  Q extends TSchema = TObject<Record<never, never>>,
+  B extends TSchema = TSchema,
+  A extends TSchema = TSchema,
+>(definition: Definition<P, Q, B, A>): Endpoint {
+  const { summary, description, params, query, body, answer } = definition
+  return {
+    summary,
+    description,
+    params,
+    query,
+    body,
+    answer,
+    accepts: definition.accepts ?? 'json',
+    effects: definition.effects ?? 'local',
+    readOnly: definition.readOnly ?? false,
+    run: definition.run as Endpoint['run'],
+  }
+}
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+/** A line of a routes page; the path is written as in the specification: /lists/{id} */
+export type Route = readonly [method: Method, path: string, endpoint: Endpoint]
+
+/** An answer that is not JSON of a schema: a page, a file, a redirect. */
+export class Raw {
+  readonly status: number
+  readonly contentType: string
+  readonly body: string | Buffer | Readable
+  readonly headers: Record<string, string>
+
+  constructor(
+    contentType: string,
+    body: string | Buffer | Readable,
+    more: { status?: number; headers?: Record<string, string> } = {},
+  ) {
+    this.contentType = contentType
+    this.body = body
+    this.status = more.status ?? 200
+    this.headers = more.headers ?? {}
+  }
+}

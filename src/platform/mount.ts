@@ -1,0 +1,226 @@
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Business } from './business.ts'
+import { isPassing } from './database.ts'
+import { type Call, type Endpoint, Raw, type Route } from './endpoint.ts'
+import { checkKey, type KeyedRequest, runLocalOnce, runOutsideOnce, type StoredAnswer } from './idempotency.ts'
+import type { Platform } from './platform.ts'
+import { badRequest, failureBody, forbidden, invalidField, notFound, Problem, unavailable } from './problem.ts'
+import type { RateLimit } from './rate-limit.ts'
+import { findNull } from './validation.ts'
+
+/** Who calls, as the service's authentication found out. */
+export interface Caller {
+  keyId: string
+  readOnly: boolean
+  business: Business
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller | undefined
+  }
+}
+
+export interface Mounted {
+  name: string
+  base: string
+  routes: readonly Route[]
+  /** undefined: open to everyone; the endpoints then find their business themselves, by token or signature */
+  authenticate: ((request: FastifyRequest) => Promise<Caller>) | undefined
+  rateLimit: RateLimit
+}
+
+/** Puts a service's routes under its base URL: authentication in a hook, so that no route can forget it. */
+export function mount(app: FastifyInstance, platform: Platform, service: Mounted): void {
+  app.register(
+    async scope => {
+      acceptBodies(scope)
+      scope.decorateRequest('caller', undefined)
+      scope.addHook('onRequest', async (request, reply) => {
+        if (service.authenticate) request.caller = await service.authenticate(request)
+        reply.headers(service.rateLimit.take(request.caller?.keyId ?? request.ip))
+      })
+      if (service.authenticate)
+        scope.setNotFoundHandler((request, reply) => answerProblem(request, reply, notFound('Route'), platform))
+      for (const route of service.routes) addRoute(scope, platform, route)
+    },
+    { prefix: service.base },
+  )
+}
+
+/** JSON by default; bytes and streams only where an endpoint asks for them. An empty JSON body is no body. */
+function acceptBodies(scope: FastifyInstance): void {
+  const parseJson = scope.getDefaultJsonParser('error', 'error')
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser('application/json', { parseAs: 'string' }, (request, text, done) => {
+    if (text === '') return done(null, undefined)
+    if ((request.routeOptions.config as RouteConfig).accepts === 'bytes') return done(null, Buffer.from(text))
+    parseJson(request, text as string, done)
+  })
+  scope.addContentTypeParser('*', (request, payload, done) => {
+    const accepts = (request.routeOptions.config as RouteConfig).accepts
+    if (accepts === 'stream') return done(null, payload)
+    if (accepts === 'bytes')
+      return void collect(payload, request.routeOptions.bodyLimit).then(body => done(null, body), done)
+    // A body that is announced but empty is no body, whatever its type.
+    if (request.headers['content-length'] === '0') return done(null, undefined)
+    done(new Problem(415, 'unsupported_media_type', 'The body must be JSON: send Content-Type: application/json.'))
+  })
+}
+
+async function collect(payload: Readable, limit: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of payload) {
+    size += chunk.length
+    if (size > limit) throw new Problem(413, 'body_too_large', `The body is larger than ${limit} bytes.`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+interface RouteConfig {
+  accepts?: Endpoint['accepts']
+}
+
+function addRoute(scope: FastifyInstance, platform: Platform, [method, path, endpoint]: Route): void {
+  const { params, query, body, answer } = endpoint
+  scope.route({
+    method,
+    url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    config: { accepts: endpoint.accepts } satisfies RouteConfig,
+    schema: {
+      ...(params && { params }),
+      ...(query && { querystring: query }),
+      ...(body && endpoint.accepts === 'json' && { body }),
+      ...(answer && { response: { '2xx': answer } }),
+    },
+    ...(endpoint.accepts === 'stream' && { bodyLimit: 10 * 1024 ** 3 }),
+    preValidation: async request => refuseNulls(request),
+    handler: (request, reply) => handle(platform, endpoint, request, reply),
+  })
+}
+
+function refuseNulls(request: FastifyRequest): void {
+  if (request.url.includes('%00'))
+    throw badRequest('validation_failed', 'The address must not contain null characters.')
+  if (request.body === undefined || request.body instanceof Readable || Buffer.isBuffer(request.body)) return
+  const field = findNull(request.body)
+  if (field !== undefined) throw invalidField(field, 'must not contain null characters')
+}
+
+async function handle(
+  platform: Platform,
+  endpoint: Endpoint,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const changes = request.method !== 'GET' && request.method !== 'HEAD'
+  if (changes && request.caller?.readOnly && !endpoint.readOnly)
+    throw forbidden('key_read_only', 'This key may only read.')
+  const call: Call = {
+    platform,
+    db: platform.db,
+    // Open routes have no business until their endpoint found it; they never read this.
+    business: request.caller?.business as Business,
+    params: request.params,
+    query: request.query,
+    body: request.body,
+    headers: request.headers,
+    ip: request.ip,
+    log: request.log as unknown as Call['log'],
+    requestId: request.id,
+    idempotencyKey: undefined,
+    created: () => void reply.code(201),
+  }
+  const key = changes && request.caller ? request.headers['idempotency-key'] : undefined
+  if (key === undefined || endpoint.accepts === 'stream') return send(reply, await endpoint.run(call))
+
+  const keyed: KeyedRequest = {
+    businessId: call.business.id,
+    method: request.method,
+    path: request.url.split('?')[0] ?? '',
+    key: checkKey(String(key)),
+    requestHash: createHash('sha256')
+      .update(JSON.stringify([request.query, request.body ?? null]))
+      .digest(),
+  }
+  const act = async (db: Call['db']): Promise<StoredAnswer> => {
+    const result = await endpoint.run({ ...call, db, idempotencyKey: keyed.key })
+    if (result instanceof Raw) throw new Error('An endpoint that answers raw content cannot be keyed.')
+    return {
+      status: reply.statusCode,
+      contentType: 'application/json; charset=utf-8',
+      body: String(reply.serialize(result)),
+    }
+  }
+  const stored =
+    endpoint.effects === 'local'
+      ? await runLocalOnce(platform.db, keyed, act)
+      : await runOutsideOnce(platform.db, keyed, act, problem => ({
+          status: problem.status,
+          contentType: 'application/json; charset=utf-8',
+          body: JSON.stringify(failureBody(problem, request.id)),
+        }))
+  return reply.code(stored.status).header('content-type', stored.contentType).serializer(String).send(stored.body)
+}
+
+function send(reply: FastifyReply, result: unknown): FastifyReply {
+  if (!(result instanceof Raw)) return reply.send(result)
+  return reply
+    .code(result.status)
+    .headers(result.headers)
+    .header('content-type', result.contentType)
+    .serializer((x: unknown) => x as string)
+    .send(result.body)
+}
+
+/** The one place where a failure becomes an answer. */
+export function answerProblem(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: unknown,
+  platform: Pick<Platform, 'log'>,
+): FastifyReply {
+  const problem = toProblem(error)
+  if (problem.status >= 500)
+    platform.log.error(
+      { err: error, requestId: request.id, method: request.method, route: request.routeOptions?.url },
+      'request failed',
+    )
+  return reply
+    .code(problem.status)
+    .headers(problem.headers)
+    .header('content-type', 'application/json; charset=utf-8')
+    .serializer(JSON.stringify)
+    .send(failureBody(problem, request.id))
+}
+
+function toProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error
+  if (isPassing(error))
+    return unavailable(
+      'database_unavailable',
+      'The database is not available right now. Nothing was changed; try again in a moment.',
+    )
+  const { code, statusCode } = error as { code?: string; statusCode?: number }
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
+    return new Problem(413, 'body_too_large', 'The body is larger than allowed.')
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
+    return new Problem(415, 'unsupported_media_type', 'The body must be JSON: send Content-Type: application/json.')
+  if (statusCode === 400)
+    return badRequest(
+      error instanceof SyntaxError ? 'invalid_json' : 'bad_request',
+      error instanceof SyntaxError ? 'The body is not valid JSON.' : (error as Error).message,
+    )
+  if (statusCode === 414) return new Problem(414, 'uri_too_long', 'The address is too long.')
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
+    return new Problem(statusCode, 'bad_request', (error as Error).message)
+  return new Problem(
+    500,
+    'internal_error',
+    'Something went wrong on our side. Nothing was half-done; the request id names it in the log.',
+  )
+}

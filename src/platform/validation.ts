@@ -1,0 +1,94 @@
+import { Ajv, type ErrorObject } from 'ajv'
+import addFormats from 'ajv-formats'
+import { badRequest, type FieldError, type Problem } from './problem.ts'
+
+const options = { allErrors: true, removeAdditional: false, useDefaults: true, strict: false, messages: true } as const
+const bodyAjv = new Ajv({ ...options, coerceTypes: false })
+const queryAjv = new Ajv({ ...options, coerceTypes: 'array' })
+for (const ajv of [bodyAjv, queryAjv]) (addFormats as unknown as (ajv: Ajv) => void)(ajv)
+
+/** Bodies keep their JSON types; only what comes as text (query, path) is read as the type the schema names. */
+export function compileValidator(schema: object, part: string | undefined) {
+  const validate = (part === 'body' ? bodyAjv : queryAjv).compile(schema)
+  return (data: unknown) => {
+    if (validate(data)) return { value: data }
+    return { error: validationProblem(validate.errors ?? [], part ?? 'body') }
+  }
+}
+
+const maxErrors = 20
+
+export function validationProblem(errors: readonly ErrorObject[], part: string): Problem {
+  const fields: FieldError[] = []
+  for (const error of errors) {
+    // A union fails on each of its branches; the branch errors alone say what is expected.
+    if (error.keyword === 'anyOf' && errors.length > 1) continue
+    const field = fieldName(error) || part
+    const message = sentence(error)
+    if (!fields.some(known => known.field === field && known.message === message)) fields.push({ field, message })
+    if (fields.length === maxErrors) break
+  }
+  const summary = fields.slice(0, 3).map(({ field, message }) => `${field} ${message}`)
+  return badRequest('validation_failed', `${summary.join('; ')}.`, fields)
+}
+
+/** /emails/2 becomes emails[2] */
+function fieldName(error: ErrorObject): string {
+  const missing = error.keyword === 'required' ? `/${error.params.missingProperty}` : ''
+  const parts = (error.instancePath + missing)
+    .split('/')
+    .slice(1)
+    .map(part => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return parts.reduce((name, part) => (/^\d+$/.test(part) ? `${name}[${part}]` : name ? `${name}.${part}` : part), '')
+}
+
+function sentence(error: ErrorObject): string {
+  const limit = error.params?.limit
+  const plural = (unit: string) => `${limit} ${unit}${limit === 1 ? '' : 's'}`
+  switch (error.keyword) {
+    case 'required':
+      return 'is required'
+    case 'type':
+      return `must be ${[error.params.type].flat().map(withArticle).join(' or ')}`
+    case 'enum':
+      return `must be one of ${error.params.allowedValues.join(', ')}`
+    case 'const':
+      return `must be ${JSON.stringify(error.params.allowedValue)}`
+    case 'minLength':
+      return limit === 1 ? 'must not be empty' : `must have at least ${plural('character')}`
+    case 'maxLength':
+      return `must have at most ${plural('character')}`
+    case 'minItems':
+      return `must have at least ${plural('item')}`
+    case 'maxItems':
+      return `must have at most ${plural('item')}`
+    case 'minimum':
+      return `must be at least ${limit}`
+    case 'maximum':
+      return `must be at most ${limit}`
+    case 'exclusiveMinimum':
+      return `must be greater than ${limit}`
+    case 'format':
+      return error.params.format === 'email'
+        ? 'must be a valid email address'
+        : `must be a valid ${error.params.format}`
+    case 'pattern':
+      return (error.parentSchema?.patternMessage as string | undefined) ?? 'has the wrong form'
+    default:
+      return error.message ?? 'is not valid'
+  }
+}
+
+const withArticle = (type: string) => (type === 'null' ? 'null' : /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`)
+
+/** PostgreSQL text cannot hold the null character; it is refused at the door instead of failing a statement. */
+export function findNull(value: unknown, path = ''): string | undefined {
+  if (typeof value === 'string') return value.includes('\u0000') ? path || 'body' : undefined
+  if (typeof value !== 'object' || value === null) return undefined
+  for (const [name, item] of Object.entries(value)) {
+    if (name.includes('\u0000')) return path || 'body'
+    const found = findNull(item, Array.isArray(value) ? `${path}[${name}]` : path ? `${path}.${name}` : name)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
