@@ -39,11 +39,9 @@ export async function openDataFolder(path: string): Promise<DataFolder> {
   try {
     // As root the database runs as another user, who must be able to pass through without seeing what is here.
     const mode = process.getuid?.() === 0 ? 0o711 : 0o700
-    const made = await mkdir(wanted, { recursive: true, mode })
+    await makeFolder(wanted, mode)
     const folder = { path: await realpath(wanted) }
     await access(folder.path, constants.R_OK | constants.W_OK | constants.X_OK)
-    // Whatever the umask: a closed folder above would keep the database's user out as well.
-    if (made !== undefined) for (const each of foldersBetween(made, wanted)) await chmod(each, mode)
     if (await isOurs(folder)) await letDatabaseUserPass(folder)
     return folder
   } catch (error) {
@@ -51,8 +49,19 @@ export async function openDataFolder(path: string): Promise<DataFolder> {
   }
 }
 
-function foldersBetween(outer: string, inner: string): string[] {
-  return inner.length <= outer.length ? [outer] : [...foldersBetween(outer, dirname(inner)), inner]
+/** Not mkdir's own `recursive`, which never returns where nothing can be made (/proc) and leaves modes to the umask. */
+async function makeFolder(path: string, mode: number): Promise<void> {
+  if ((await stat(path).catch(ignoreMissing))?.isDirectory()) return
+  if (dirname(path) !== path) await makeFolder(dirname(path), mode)
+  const isMade = await mkdir(path, { mode: 0o700 }).then(
+    () => true,
+    async error => {
+      // Two programs may make it at once.
+      if (error.code === 'EEXIST' && (await stat(path)).isDirectory()) return false
+      throw error
+    },
+  )
+  if (isMade) await chmod(path, mode)
 }
 
 /** A folder is marked while it is empty, so that a folder holding something else is never opened to other users. */

@@ -133,7 +133,7 @@ export function serverError(what: string, { code, signal, log }: Exit): StartErr
     return new StartError(`${what}: the bundled programs do not run on this system (${foreign}). Set DATABASE_URL.`)
   }
   const telling = lines.findLast(line => /\b(FATAL|PANIC|error):/.test(line)) ?? lines.at(-1)
-  const reason = telling?.replace(/^.*\b(?:FATAL|PANIC|error):\s*/, '').replace(/\.$/, '')
+  const reason = telling?.replace(/^.*\b(?:FATAL|PANIC|error):\s*/, '').replace(/^but |\.$/g, '')
   return new StartError(`${what}: ${reason || `it ended with ${signal ?? code}`}.`)
 }
 
