@@ -110,21 +110,20 @@ export async function keepSecret(folder: DataFolder, name: string): Promise<stri
 }
 
 export async function findSecret(folder: DataFolder, name: string): Promise<string | undefined> {
-  const path = join(folder.path, name)
-  const text = await readFile(path, 'utf8').catch(ignoreMissing)
-  if (text === undefined) return undefined
-  if (!/^[0-9a-f]{64}\s*$/.test(text)) {
-    throw new StartError(`The file ${path} is damaged: it must hold 64 hexadecimal digits. Restore it from a backup.`)
-  }
-  return text.trim()
+  return readSecret(join(folder.path, name)).catch(ignoreMissing)
+}
+
+async function readSecret(path: string): Promise<string> {
+  const text = (await readFile(path, 'utf8')).trim()
+  if (/^[0-9a-f]{64}$/.test(text)) return text
+  throw new StartError(`The file ${path} is damaged: it must hold 64 hexadecimal digits. Restore it from a backup.`)
 }
 
 async function makeSecret(folder: DataFolder, name: string): Promise<string> {
   const path = join(folder.path, name)
   const draft = `${path}.${randomBytes(6).toString('hex')}`
-  const secret = randomBytes(32).toString('hex')
   try {
-    await writeDurably(draft, `${secret}\n`)
+    await writeDurably(draft, `${randomBytes(32).toString('hex')}\n`)
     // A link never overwrites: of two programs that make the secret at once, both use the one that came first.
     await link(draft, path).catch(error => {
       if (error.code !== 'EEXIST') throw error
@@ -133,7 +132,7 @@ async function makeSecret(folder: DataFolder, name: string): Promise<string> {
   } finally {
     await rm(draft, { force: true })
   }
-  return (await findSecret(folder, name)) ?? secret
+  return readSecret(path)
 }
 
 async function writeDurably(path: string, text: string): Promise<void> {

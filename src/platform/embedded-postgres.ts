@@ -183,10 +183,7 @@ async function createDatabase(connection: EmbeddedConnection): Promise<void> {
 
 function supervise(server: Running, connection: EmbeddedConnection): EmbeddedPostgres {
   const { child, exited } = server
-  // A program that forgets stop() can still end, and takes the server with it.
-  const stopAtExit = () => child.kill('SIGINT')
-  process.once('exit', stopAtExit)
-  exited.then(() => process.off('exit', stopAtExit))
+  // A program that forgets stop() can still end.
   holdProgram(server, false)
   const stop = async () => {
     if (server.hasExited()) return

@@ -56,6 +56,10 @@ export function run(program: string, args: string[], user: ServerUser): Running 
       })
     })
   })
+  // A program that ends without stopping it takes it along.
+  const stopAtExit = () => child.kill('SIGINT')
+  process.once('exit', stopAtExit)
+  exited.then(() => process.off('exit', stopAtExit))
   return { pid: child.pid, child, hasExited: () => over, exited }
 }
 
