@@ -168,15 +168,13 @@ export async function createJobs(url: string, context: { log: Log; metrics: Metr
     },
     async deadLetters(limit = 100) {
       const rows = await boss.findJobs<object>(deadLetterQueue, { queued: true })
-      return rows
-        .slice(0, limit)
-        .map(row => ({
-          id: row.id,
-          queue: row.sourceName ?? '',
-          data: row.data ?? {},
-          error: messageOf(row.output),
-          failedAt: row.createdOn,
-        }))
+      return rows.slice(0, limit).map(row => ({
+        id: row.id,
+        queue: row.sourceName ?? '',
+        data: row.data ?? {},
+        error: messageOf(row.output),
+        failedAt: row.createdOn,
+      }))
     },
     retryDeadLetters: ids => boss.redrive(deadLetterQueue, ids ? { ids } : {}),
     async stop(timeoutMs = 20_000) {
