@@ -187,6 +187,7 @@ test('the first start makes a private database that no network reaches', async (
 
 test('an ordinary URL is left to postgres.js', () => {
   expect(connectionFromUrl('postgres://me:secret@db.example:5433/mail?sslmode=require')).toBeUndefined()
+  expect(connectionFromUrl('postgres://me:secret@one:5432,two:5433/mail')).toBeUndefined()
 })
 
 test('data outlives a stop, and who asks finds the server exactly while it runs', async () => {

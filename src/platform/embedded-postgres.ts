@@ -80,9 +80,10 @@ export async function findEmbeddedPostgres(folder: DataFolder): Promise<Embedded
  * Undefined for an ordinary URL, which postgres.js takes itself.
  */
 export function connectionFromUrl(text: string): EmbeddedConnection | undefined {
-  const url = new URL(text)
-  const host = url.searchParams.get('host')
-  if (!host?.startsWith('/')) return undefined
+  // A list of hosts is no URL to Node, but is one to postgres.js.
+  const url = URL.parse(text)
+  const host = url?.searchParams.get('host')
+  if (!url || !host?.startsWith('/')) return undefined
   return {
     host,
     port: Number(url.port || 5432),
@@ -96,7 +97,7 @@ function connectionTo(socketFolder: string, password: string): EmbeddedConnectio
   return { host: socketFolder, port: 5432, database: databaseName, username: userName, password }
 }
 
-function urlOf({ host, port, database, username, password }: EmbeddedConnection): string {
+export function urlOf({ host, port, database, username, password }: EmbeddedConnection): string {
   return `postgres://${username}:${password}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
 }
 
@@ -143,7 +144,7 @@ async function becomesReady(server: Running, site: Site, connection: EmbeddedCon
     if (now - lastSign > silentTimeoutMs) {
       throw new StartError(`The database in ${home.cluster} started but does not answer on ${connection.host}.`)
     }
-    if (!isSlow && now - startedAt > 2000) {
+    if (state === 'starting' && !isSlow && now - startedAt > 2000) {
       isSlow = true
       onProgress('The database is recovering from an unclean stop…')
     }
