@@ -11,6 +11,7 @@ import {
   readFile,
   rename,
   rm,
+  rmdir,
   stat,
   writeFile,
 } from 'node:fs/promises'
@@ -36,6 +37,8 @@ const nobody = 65534
 const cleanups: (() => unknown)[] = []
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+  // Only when nothing else lives there.
+  await rmdir('/var/lib/pennypost').catch(() => undefined)
 })
 
 const remove = (path: string) => rm(path, { recursive: true, force: true })
