@@ -1,4 +1,4 @@
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import { Type } from 'typebox'
 import type { Authenticate } from './accounts/authenticate.ts'
 import type { KeyService } from './accounts/keys.ts'
@@ -26,7 +26,7 @@ export function createApp({ platform, services, authenticate, metricsText }: App
   const { config, log } = platform
   const app = Fastify({
     loggerInstance: log,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => newId(),
     bodyLimit: config.bodyLimitBytes,
     trustProxy: config.trustProxy,

@@ -69,9 +69,8 @@ export const businessById = (db: Db, id: string) =>
 export const businessesOf = (db: Db, userId: string) => db<BusinessRow[]>`
   select ${businessColumns(db)} from account_business where user_id = ${userId} order by id`
 
-export const countBusinesses = (db: Db) =>
-  db<{ count: number }[]>`
-  select count(*)::int as count from (select 1 from account_business limit 1) some`.then(rows => only(rows).count)
+export const hasBusinesses = (db: Db) =>
+  db<{ exists: boolean }[]>`select exists (select 1 from account_business) as exists`.then(rows => only(rows).exists)
 
 export const updateBusiness = (
   db: Db,
@@ -123,3 +122,12 @@ export const callerByKeyHash = (db: Db, keyHash: Buffer) =>
       'currency', business.currency, 'testMode', business.test_mode) as business
   from account_key key join account_business business on business.id = key.business_id
   where key.key_hash = ${keyHash} and key.revoked_at is null`.then(first)
+
+export const allBusinessIds = (db: Db) =>
+  db<{ id: string }[]>`select id from account_business order by id`.then(rows => rows.map(row => row.id))
+
+/** What the database says of itself, for the doctor. */
+export const describeDatabase = (db: Db) =>
+  db<
+    { version: string; now: Date }[]
+  >`select current_setting('server_version') as version, clock_timestamp() as now`.then(only)

@@ -1,0 +1,158 @@
+import { parseArgs } from 'node:util'
+import { accountCommand } from './cli/account.ts'
+import { auditCommand } from './cli/audit.ts'
+import { type Command, UsageError } from './cli/command.ts'
+import { createDemo, demoCommand, isEmpty } from './cli/demo.ts'
+import { doctorCommand } from './cli/doctor.ts'
+import { jobsCommand } from './cli/jobs.ts'
+import { keysCommand } from './cli/keys.ts'
+import { openGround, openHouse } from './house.ts'
+import { type Config, ConfigError, type Environment, readConfig } from './platform/config.ts'
+import { StartError } from './platform/data-folder.ts'
+import { Problem } from './platform/problem.ts'
+import { startProcesses } from './processes.ts'
+import { startChild, startProcess } from './serve.ts'
+
+const commands: Record<string, Command> = {
+  account: accountCommand,
+  keys: keysCommand,
+  demo: demoCommand,
+  doctor: doctorCommand,
+  jobs: jobsCommand,
+  audit: auditCommand,
+}
+
+const usage = `Usage: pennypost <command>
+
+  serve [--role all|api|worker] [--services email,chat,billing] [--processes N]
+  migrate
+${Object.values(commands)
+  .map(command => `  ${command.usage}`)
+  .join('\n')}
+
+Settings are environment variables; docs/settings.md lists them.`
+
+/** The composition root: settings → database → services → server and worker, or one command of the command line. */
+export async function main(argv: string[], env: Environment): Promise<void> {
+  try {
+    await run(argv, env)
+  } catch (error) {
+    process.exitCode = 1
+    if (error instanceof UsageError || isParseError(error)) console.error(`${(error as Error).message}\n\n${usage}`)
+    else if (error instanceof StartError || error instanceof ConfigError || error instanceof Problem)
+      console.error(error.message)
+    else console.error(error)
+  }
+}
+
+const isParseError = (error: unknown) => String((error as { code?: string }).code).startsWith('ERR_PARSE_ARGS')
+
+async function run([name = 'help', ...args]: string[], env: Environment): Promise<void> {
+  if (['help', '--help', '-h'].includes(name)) return console.log(usage)
+  if (name === 'serve') return serve(readConfig(serveSettings(args, env)), env)
+  const config = readConfig(env)
+  if (name === 'migrate') {
+    const ground = await openGround(config, { beside: true, progress: console.log })
+    await ground.close()
+    return console.log('The database is up to date.')
+  }
+  const command = commands[name]
+  if (!command) throw new UsageError(`There is no command "${name}".`)
+  await command.run({
+    args,
+    config,
+    print: console.log,
+    async withHouse(run) {
+      const ground = await openGround(config, { beside: true, progress: () => {} })
+      const house = await openHouse(config, ground, { worker: false }).catch(async error => {
+        await ground.close()
+        throw error
+      })
+      try {
+        return await run(house)
+      } finally {
+        await house.close()
+      }
+    },
+  })
+}
+
+/** Flags of `serve` win over the environment. */
+function serveSettings(args: string[], env: Environment): Environment {
+  const { values } = parseArgs({
+    args,
+    options: { role: { type: 'string' }, services: { type: 'string' }, processes: { type: 'string' } },
+  })
+  return {
+    ...env,
+    ...(values.role !== undefined && { PENNYPOST_ROLE: values.role }),
+    ...(values.services !== undefined && { PENNYPOST_SERVICES: values.services }),
+    ...(values.processes !== undefined && { PENNYPOST_PROCESSES: values.processes }),
+  }
+}
+
+async function serve(config: Config, env: Environment): Promise<void> {
+  process.on('unhandledRejection', error => console.error('A background task failed:', error))
+  if (env.PENNYPOST_CHILD === '1') {
+    const child = await startChild(config)
+    stopOnSignal(() => child.stop())
+    process.send?.({ ready: true })
+    return
+  }
+  const ground = await openGround(config, { beside: false, progress: console.log })
+  const stop = config.processes > 1 ? await serveMany(config, ground) : await serveAlone(config, ground)
+  stopOnSignal(stop)
+  const what = config.role === 'worker' ? 'Pennypost is working' : `Pennypost is ready on ${config.publicUrl}`
+  console.log(what)
+}
+
+type Ground = Awaited<ReturnType<typeof openGround>>
+
+async function serveAlone(config: Config, ground: Ground): Promise<() => Promise<void>> {
+  const house = await openHouse(config, ground, { worker: config.role !== 'api' }).catch(closing(ground))
+  const running = await welcome(config, house)
+    .then(() => startProcess(config, house))
+    .catch(closing(house))
+  return running.stop
+}
+
+async function serveMany(config: Config, ground: Ground): Promise<() => Promise<void>> {
+  const house = await openHouse({ ...config, poolSize: 2 }, ground, { worker: false }).catch(closing(ground))
+  await welcome(config, house).catch(closing(house))
+  await house.platform.close()
+  const processes = await startProcesses(config, ground).catch(closing(ground))
+  return async () => {
+    await processes.stop()
+    await ground.close()
+  }
+}
+
+const closing = (part: { close(): Promise<void> }) => async (error: unknown) => {
+  await part.close()
+  throw error
+}
+
+/** A newcomer's first start brings a demo business; an own database is left as it is. */
+async function welcome(config: Config, house: Awaited<ReturnType<typeof openHouse>>): Promise<void> {
+  if (!config.demo || !house.ground.embedded || !(await isEmpty(house))) return
+  console.log('Making a demo business…')
+  console.log(await createDemo(house))
+}
+
+/** The first signal lets everything finish; a second one does not wait. */
+function stopOnSignal(stop: () => Promise<void>): void {
+  let stopping = false
+  const onSignal = async (signal: string) => {
+    if (stopping) process.exit(1)
+    stopping = true
+    if (process.env.PENNYPOST_CHILD !== '1') console.log(signal === 'SIGINT' ? '\nStopping…' : 'Stopping…')
+    try {
+      await stop()
+      process.exit(0)
+    } catch (error) {
+      console.error(error)
+      process.exit(1)
+    }
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void onSignal(signal))
+}
