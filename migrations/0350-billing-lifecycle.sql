@@ -294,8 +294,9 @@ create table billing_ledger (
 );
 
 create table billing_invoice_counter (
-  business_id text collate "C" primary key,
-  last_number int8 not null
+  business_id text collate "C" not null,
+  last_number int8 not null,
+  primary key (business_id)
 );
 
 create table billing_payment_method (
@@ -359,7 +360,8 @@ create index billing_gateway_event_open on billing_gateway_event (business_id, r
 
 -- Which businesses have work due, so that a worker need not look at all of them.
 create table billing_due (
-  business_id text collate "C" primary key,
-  due_at timestamptz not null
+  business_id text collate "C" not null,
+  due_at timestamptz not null,
+  primary key (business_id)
 );
 create index billing_due_at on billing_due (due_at);
