@@ -1,7 +1,6 @@
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import { Type } from 'typebox'
 import type { Authenticate } from './accounts/authenticate.ts'
-import type { KeyService } from './accounts/keys.ts'
 import { endpoint, Raw, type Route } from './platform/endpoint.ts'
 import { newId } from './platform/ids.ts'
 import { answerProblem, mount } from './platform/mount.ts'
@@ -43,11 +42,12 @@ export function createApp({ platform, services, authenticate, metricsText }: App
   const strangers = createRateLimit({ perSecond: config.rateLimit * 10, burst: config.rateBurst * 10 })
   for (const service of services) {
     const { name, base, routes, openRoutes, pages } = service
-    if (routes.length > 0)
-      mount(app, platform, { name, base, routes, authenticate: authenticate(name as KeyService), rateLimit })
-    const open: Route[] = [['GET', '/openapi.json', describe(service, config.publicUrl)], ...openRoutes]
-    if (routes.length > 0)
+    // Checkout is pages only: it has no API to call or to describe.
+    if (name !== 'checkout') {
+      mount(app, platform, { name, base, routes, authenticate: authenticate(name), rateLimit })
+      const open: Route[] = [['GET', '/openapi.json', describe(service, config.publicUrl)], ...openRoutes]
       mount(app, platform, { name, base, routes: open, authenticate: undefined, rateLimit: strangers })
+    }
     if (pages.length > 0)
       mount(app, platform, { name, base: '', routes: pages, authenticate: undefined, rateLimit: strangers })
   }

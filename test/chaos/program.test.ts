@@ -1,0 +1,179 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { chmod, chown } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { command, freePort, launch, makeDataFolder, type Program, removeDataFolder, startProgram } from '../program.ts'
+
+let data: string
+const running: Program[] = []
+beforeEach(async () => {
+  data = await makeDataFolder()
+})
+afterEach(async () => {
+  for (const program of running.splice(0))
+    if (program.child.exitCode === null && program.child.signalCode === null) await program.stop()
+  await removeDataFolder(data)
+})
+const start = async (options: Partial<Parameters<typeof startProgram>[0]> = {}) => {
+  const program = await startProgram({ data, ...options })
+  running.push(program)
+  return program
+}
+const createAccount = async () => {
+  const { stdout, code, stderr } = await command(data, [
+    'account',
+    'create',
+    '--email',
+    'owner@example.com',
+    '--business',
+    'Shop',
+    '--json',
+  ])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return JSON.parse(stdout)
+}
+const readBusiness = (program: Program, account: { account: { apiKey: string } }) =>
+  fetch(`${program.url}/account/api/v1/business`, { headers: { authorization: `Bearer ${account.account.apiKey}` } })
+
+describe('a newcomer', () => {
+  test('gets a demo with keys that work, a command line beside it, and everything again after a restart', async () => {
+    const first = await start()
+    const output = first.output()
+    const key = /ppa_\w+/.exec(output)?.[0]
+    expect(
+      (await fetch(`${first.url}/account/api/v1/business`, { headers: { authorization: `Bearer ${key}` } })).status,
+    ).toBe(200)
+    for (const path of [
+      '/health',
+      '/ready',
+      '/metrics',
+      '/docs',
+      '/email/api/v2/openapi.json',
+      '/chat/api/v1/openapi.json',
+      '/billing/api/v1/openapi.json',
+    ])
+      expect([path, (await fetch(first.url + path)).status]).toEqual([path, 200])
+
+    const account = await createAccount()
+    expect(Object.keys(account)).toEqual(['userId', 'businessId', 'account', 'email', 'chat', 'billing'])
+    expect(Object.keys(account.billing)).toEqual(['baseUrl', 'apiKey', 'secretKey'])
+    expect((await readBusiness(first, account)).status).toBe(200)
+    expect(await first.stop()).toBe(0)
+
+    const second = await start()
+    expect(second.output()).not.toContain('demo business')
+    expect((await readBusiness(second, account)).status).toBe(200)
+  })
+
+  test('can use the command line with no program running', async () => {
+    const account = await createAccount()
+    const listed = await command(data, ['keys', 'list', '--business', account.businessId, '--json'])
+    expect(JSON.parse(listed.stdout)).toHaveLength(4)
+    const made = await command(data, [
+      'keys',
+      'create',
+      '--business',
+      account.businessId,
+      '--service',
+      'email',
+      '--json',
+    ])
+    const { id } = JSON.parse(made.stdout)
+    expect((await command(data, ['keys', 'revoke', '--business', account.businessId, '--key', id])).code).toBe(0)
+    expect((await command(data, ['doctor'])).stdout).toContain('ok    Database: PostgreSQL')
+    expect((await command(data, ['audit'])).stdout).toContain('No difference found.')
+    expect((await command(data, ['jobs', 'dead'])).stdout).toContain('No job has used up its tries.')
+  })
+
+  test('is told in a sentence what is wrong', async () => {
+    const wrong = await command(data, ['serve', '--role', 'king'], {
+      PORT: '99999',
+      PENNYPOST_PUBLIC_URL: 'example.com/x',
+      DATABASE_URL: 'mysql://user:hunter2@host/db',
+    })
+    expect(wrong.code).toBe(1)
+    for (const name of [
+      'PORT is "99999"',
+      'PENNYPOST_PUBLIC_URL is',
+      'DATABASE_URL is "(hidden)"',
+      'PENNYPOST_ROLE is "king"; expected one of all, api, worker',
+    ])
+      expect(wrong.stderr).toContain(name)
+    expect(wrong.stderr).not.toMatch(/hunter2|\n\s+at /)
+
+    expect((await command(data, ['fly'])).stderr).toContain('There is no command "fly".')
+    expect((await command(data, ['keys', 'create', '--nonsense'])).stderr).toContain('Usage:')
+    const away = await command(data, ['doctor'], { DATABASE_URL: 'postgres://user:pass@127.0.0.1:1/db' })
+    expect(away.stdout + away.stderr).toContain('does not answer')
+    expect(away.stdout + away.stderr).not.toMatch(/\n\s+at /)
+  })
+
+  test('is told when the port is taken or the data folder is in use', async () => {
+    const port = await freePort()
+    const blocker = createServer().listen(port, '127.0.0.1')
+    const refused = await launch({ data, port })
+    expect(await refused.exited).toBe(1)
+    expect(refused.output()).toContain(`Port ${port} is taken by another program.`)
+    blocker.close()
+
+    await start()
+    const second = await launch({ data })
+    expect(await second.exited).toBe(1)
+    expect(second.output()).toContain('Another copy of Pennypost is already running')
+    expect(second.output()).not.toMatch(/\n\s+at /)
+  })
+
+  test('may be an ordinary user', async () => {
+    if (process.getuid?.() === 0) {
+      const [, uid, gid] = /^nobody:[^:]*:(\d+):(\d+)/m.exec(readFileSync('/etc/passwd', 'utf8')) ?? []
+      await chown(data, Number(uid), Number(gid))
+      await chmod(data, 0o700)
+      const program = await start({ uid: Number(uid), gid: Number(gid) })
+      expect((await fetch(`${program.url}/ready`)).status).toBe(200)
+    } else {
+      const program = await start()
+      expect((await fetch(`${program.url}/ready`)).status).toBe(200)
+    }
+  })
+})
+
+describe('what was accepted survives', () => {
+  test('kill -9 of the program', async () => {
+    const first = await start()
+    const account = await createAccount()
+    await first.kill()
+    const second = await start()
+    expect((await readBusiness(second, account)).status).toBe(200)
+  })
+
+  test('kill -9 of the database under a running program', async () => {
+    const program = await start()
+    const account = await createAccount()
+    expect((await readBusiness(program, account)).status).toBe(200)
+    execFileSync('pkill', ['-9', '-f', `postgres.*${data}`])
+    await expect
+      .poll(async () => (await readBusiness(program, account)).status, { timeout: 20_000, interval: 50 })
+      .toBe(200)
+    // While it was away, every answer was the failure body and none a crash.
+    expect(program.child.exitCode).toBeNull()
+  })
+})
+
+describe('several processes', () => {
+  test('share the port, and a dead one is replaced', async () => {
+    const program = await start({ args: ['--processes', '2'] })
+    const account = await createAccount()
+    const children = () =>
+      execFileSync('pgrep', ['-P', String(program.child.pid), '-f', 'bin/pennypost serve'], { encoding: 'utf8' })
+        .trim()
+        .split('\n')
+    const before = children()
+    expect(before).toHaveLength(2)
+    expect((await fetch(`${program.url}/metrics`)).status).toBe(200)
+    process.kill(Number(before[0]), 'SIGKILL')
+    await expect.poll(() => children().filter(pid => !before.includes(pid)).length, { timeout: 20_000 }).toBe(1)
+    await expect.poll(async () => (await readBusiness(program, account)).status, { timeout: 10_000 }).toBe(200)
+    expect(await program.stop()).toBe(0)
+  })
+})
