@@ -86,6 +86,9 @@ const passing = new Set([
   '40001',
   '40P01',
   '57014',
+  // the disk is full; PostgreSQL rolls back and goes on
+  '53100',
+  '58030',
 ])
 
 /** The database is away, busy or gave up on the statement: nothing was done, the same request may be sent again. */

@@ -210,17 +210,15 @@ function toProblem(error: unknown): Problem {
     return new Problem(413, 'body_too_large', 'The body is larger than allowed.')
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return new Problem(415, 'unsupported_media_type', 'The body must be JSON: send Content-Type: application/json.')
-  if (statusCode === 400)
-    return badRequest(
-      error instanceof SyntaxError ? 'invalid_json' : 'bad_request',
-      error instanceof SyntaxError ? 'The body is not valid JSON.' : (error as Error).message,
-    )
-  if (statusCode === 414) return new Problem(414, 'uri_too_long', 'The address is too long.')
+  if (code === 'FST_ERR_CTP_INVALID_JSON_BODY' || error instanceof SyntaxError)
+    return badRequest('invalid_json', 'The body is not valid JSON.')
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
-    return new Problem(statusCode, 'bad_request', (error as Error).message)
+    return new Problem(statusCode, 'bad_request', sentence((error as Error).message))
   return new Problem(
     500,
     'internal_error',
     'Something went wrong on our side. Nothing was half-done; the request id names it in the log.',
   )
 }
+
+const sentence = (text: string) => (text.endsWith('.') ? text : `${text}.`)

@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type TestBusiness, type World, world } from '../world.ts'
+
+/** What holds on every service, shown on the account API and on the base URL of each. */
+
+let w: World
+let shop: TestBusiness
+beforeAll(async () => {
+  w = await world({ bodyLimitBytes: 1_048_576 })
+  shop = await w.business()
+})
+afterAll(() => w.close())
+
+const raw = (
+  method: 'POST' | 'GET' | 'PUT' | 'DELETE',
+  url: string,
+  payload?: string,
+  headers: Record<string, string> = {},
+) =>
+  w.app.inject({
+    method,
+    url,
+    headers: { authorization: shop.account.authorization, ...headers },
+    ...(payload !== undefined && { payload }),
+  })
+
+const failure = (code: string) => ({
+  success: false,
+  status: 'error',
+  code,
+  message: expect.stringMatching(/\.$/),
+  requestId: expect.stringMatching(/^[0-9a-f]{24}$/),
+})
+
+describe('the failure body', () => {
+  test.each([
+    ['bad JSON', 'POST', '{"name": ', { 'content-type': 'application/json' }, 400, 'invalid_json'],
+    [
+      'a JSON prototype trick',
+      'POST',
+      '{"__proto__": {"x": 1}}',
+      { 'content-type': 'application/json' },
+      400,
+      'invalid_json',
+    ],
+    ['no body where one is needed', 'POST', undefined, {}, 400, 'validation_failed'],
+    ['an empty JSON body', 'POST', '', { 'content-type': 'application/json' }, 400, 'validation_failed'],
+    ['an array for an object', 'POST', '[]', { 'content-type': 'application/json' }, 400, 'validation_failed'],
+    ['another content type', 'POST', '<key/>', { 'content-type': 'application/xml' }, 415, 'unsupported_media_type'],
+    ['no content type', 'POST', 'service=email', { 'content-type': '' }, 415, 'unsupported_media_type'],
+    [
+      'a form',
+      'POST',
+      'service=email',
+      { 'content-type': 'application/x-www-form-urlencoded' },
+      415,
+      'unsupported_media_type',
+    ],
+    [
+      'a body over 1 MB',
+      'POST',
+      JSON.stringify({ service: 'email', name: 'x'.repeat(1_048_576) }),
+      { 'content-type': 'application/json' },
+      413,
+      'body_too_large',
+    ],
+    [
+      'a null character',
+      'POST',
+      JSON.stringify({ service: 'email', name: 'a\u0000b' }),
+      { 'content-type': 'application/json' },
+      400,
+      'validation_failed',
+    ],
+  ] as const)('%s', async (_, method, payload, headers, status, code) => {
+    const answer = await raw(method, '/account/api/v1/keys', payload, headers as Record<string, string>)
+    expect(answer.statusCode).toBe(status)
+    expect(answer.json()).toMatchObject(failure(code))
+    expect(answer.headers['x-request-id']).toBe(answer.json().requestId)
+  })
+
+  test('unknown routes, with and without key, and outside every service', async () => {
+    expect((await raw('GET', '/account/api/v1/nothing')).json()).toMatchObject(failure('route_not_found'))
+    expect((await w.app.inject({ url: '/account/api/v1/nothing' })).statusCode).toBe(401)
+    for (const url of ['/nothing', '/%E0%A4%A', `/${'x'.repeat(5_000)}`]) {
+      const answer = await w.app.inject({ url })
+      expect(answer.statusCode).toBeGreaterThanOrEqual(400)
+      expect(answer.statusCode).toBeLessThan(500)
+      expect(answer.json()).toMatchObject({ success: false, status: 'error' })
+    }
+  })
+
+  test('names the fields at fault and how', async () => {
+    const answer = await shop.account.post('/keys', { service: 'fax', name: 7, readOnly: 'yes' })
+    expect(answer.status).toBe(400)
+    expect(answer.body.errors).toEqual([
+      { field: 'service', message: 'must be one of account, email, chat, billing' },
+      { field: 'name', message: 'must be a string' },
+      { field: 'readOnly', message: 'must be a boolean' },
+    ])
+  })
+})
+
+test('a trailing slash and unknown fields and parameters make no difference', async () => {
+  expect((await shop.account.get('/keys/?what=ever')).status).toBe(200)
+  expect((await shop.account.post('/keys/', { service: 'email', unknown: true })).status).toBe(200)
+})
+
+describe('every service', () => {
+  test.each(['email', 'chat', 'billing', 'account'] as const)('%s asks for its own key', async name => {
+    const base = shop.keys[name].baseUrl
+    const open = await w.app.inject({ url: `${base}/anything` })
+    expect(open.statusCode).toBe(401)
+    expect(open.headers['www-authenticate']).toMatch(name === 'billing' ? /^Basic/ : /^Bearer/)
+    for (const other of ['email', 'chat', 'billing', 'account'] as const) {
+      const answer = await w.app.inject({
+        url: `${base}/anything`,
+        headers: { authorization: shop[other].authorization },
+      })
+      expect([other, answer.statusCode]).toEqual([other, other === name ? 404 : 403])
+    }
+  })
+
+  test('billing refuses a wrong or missing secret', async () => {
+    const { apiKey, secretKey } = shop.keys.billing
+    for (const pair of [apiKey, `${apiKey}:`, `${apiKey}:wrong`, `:${secretKey}`, `${secretKey}:${apiKey}`]) {
+      const answer = await w.app.inject({
+        url: '/billing/api/v1/anything',
+        headers: { authorization: `Basic ${Buffer.from(pair).toString('base64')}` },
+      })
+      expect(answer.statusCode).toBe(401)
+    }
+    expect(
+      (await w.app.inject({ url: '/billing/api/v1/anything', headers: { authorization: `Bearer ${apiKey}` } }))
+        .statusCode,
+    ).toBe(401)
+  })
+})
+
+describe('the rate limit', () => {
+  test('is per key, tells its state and when to come back', async () => {
+    const limited = await world({ rateLimit: 5, rateBurst: 10 })
+    try {
+      const [one, two] = [await limited.business(), await limited.business()]
+      const answers = []
+      for (let i = 0; i < 14; i++) answers.push(await one.account.get('/business'))
+      expect(answers[0]?.headers).toMatchObject({ 'ratelimit-limit': '10', 'ratelimit-remaining': '9' })
+      const refused = answers.find(answer => answer.status === 429)
+      expect(refused?.body).toMatchObject(failure('rate_limited'))
+      expect(Number(refused?.headers['retry-after'])).toBeGreaterThanOrEqual(1)
+      expect(refused?.headers).toMatchObject({
+        'ratelimit-remaining': '0',
+        'ratelimit-reset': expect.stringMatching(/^\d+$/),
+      })
+      expect((await two.account.get('/business')).status).toBe(200)
+    } finally {
+      await limited.close()
+    }
+  })
+})
