@@ -56,8 +56,9 @@ create table email_subscriber_activity (
 
 -- Where the next free slots begin; processes take ranges, so that inserts never wait for one another here.
 create table email_slot (
-  business_id text collate "C" primary key,
-  next int not null
+  business_id text collate "C" not null,
+  next int not null,
+  primary key (business_id)
 );
 
 -- Every change of what is counted, appended in the transaction of the change and soon folded into the tables below.
@@ -114,9 +115,10 @@ alter table email_bitmap alter column bits set storage plain;
 
 -- One row a business: its lock lets one folding run at a time.
 create table email_fold (
-  business_id text collate "C" primary key,
+  business_id text collate "C" not null,
   -- 'engaged' of email_count is right as of this moment
-  engaged_as_of timestamptz not null
+  engaged_as_of timestamptz not null,
+  primary key (business_id)
 );
 
 -- Text to search, one line a subscriber; fields are joined by a character that no term may contain.
@@ -274,8 +276,9 @@ create index email_suppression_newest on email_suppression (business_id, created
 
 -- What events add to the lead score. A business without a row lives by the defaults.
 create table email_lead_score (
-  business_id text collate "C" primary key,
+  business_id text collate "C" not null,
   settings jsonb not null,
   created_at timestamptz not null,
-  updated_at timestamptz not null
+  updated_at timestamptz not null,
+  primary key (business_id)
 );
