@@ -15,9 +15,13 @@ export function chooseServices(names: readonly ServiceName[], platform: () => Pl
     names.some(name => name === (service.name === 'checkout' ? 'billing' : service.name)),
   )
   let keepers: TimeKeeper[] | undefined
-  const account = accountService(() => {
-    keepers ??= chosen.flatMap(service => service.keepers(platform()))
-    return keepers
+  const account: Service = accountService({
+    keepers: () => {
+      keepers ??= chosen.flatMap(service => service.keepers(platform()))
+      return keepers
+    },
+    catalogue: () =>
+      [account, ...chosen].flatMap(service => service.eventTypes.map(type => ({ ...type, service: service.name }))),
   })
   return [account, ...chosen]
 }

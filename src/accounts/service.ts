@@ -1,18 +1,17 @@
-import type { TimeKeeper } from '../platform/clock.ts'
 import { purgeIdempotencyKeys } from '../platform/idempotency.ts'
 import { does, queue } from '../platform/jobs.ts'
 import type { Service } from '../platform/service.ts'
 import { baseUrls } from './accounts.ts'
-import { accountRoutes } from './routes.ts'
+import { type AllServices, accountRoutes } from './routes.ts'
 
 const purge = queue<object>('account_purge_idempotency_keys')
 
-/** Ours beside the three services. It alone knows what they all do in time, to move a test clock. */
-export const accountService = (keepers: () => readonly TimeKeeper[]): Service => ({
+/** Ours beside the three services. It alone knows what they all do in time, to move a test clock, and what they all tell. */
+export const accountService = (all: AllServices): Service => ({
   name: 'account',
   title: 'Account',
   base: baseUrls.account,
-  routes: accountRoutes(keepers),
+  routes: accountRoutes(all),
   openRoutes: [],
   pages: [],
   eventTypes: [],

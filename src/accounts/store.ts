@@ -131,3 +131,10 @@ export const describeDatabase = (db: Db) =>
   db<
     { version: string; now: Date }[]
   >`select current_setting('server_version') as version, clock_timestamp() as now`.then(only)
+
+/** Which of these keys still open the door. */
+export const validKeyHashes = (db: Db, keyHashes: readonly Buffer[]) =>
+  db<{ keyHash: Buffer }[]>`
+  select key_hash as "keyHash" from account_key
+  where key_hash = any(${[...new Set(keyHashes.map(hash => hash.toString('hex')))].map(hex => `\\x${hex}`)}::text[]::bytea[])
+    and revoked_at is null`.then(rows => rows.map(row => row.keyHash))

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 import type { Tx } from './database.ts'
-import { newId } from './ids.ts'
+import { newIds } from './ids.ts'
 
 /** Who caused it: a person on a page, the passing of time, a call of the API, the dashboard, or the outside world telling us. */
 export type EventSource = 'checkout' | 'scheduler' | 'api' | 'dashboard' | 'channel'
@@ -26,17 +26,28 @@ export interface EventType {
   example: object
 }
 
-/** Writes to the outbox in the caller's transaction: an event exists exactly when the change it tells is committed. */
+/**
+ * Writes to the outbox in the caller's transaction: an event exists exactly when the change it tells is committed.
+ * One insert, whatever the number of events and of endpoints; who gets them is found out later, by `publish`.
+ *
+ * Emit after the change of the row the event is about: its lock then orders `seq` as the changes were made.
+ */
 export async function emit(tx: Tx, ...events: NewEvent[]): Promise<void> {
   if (events.length === 0) return
-  const rows = events.map(event => ({
-    business_id: event.businessId,
-    id: newId(),
-    type: event.type,
-    source: event.source,
-    object_id: event.objectId,
-    data: tx.json(event.data as never),
-    created_at: event.at ?? new Date(),
-  }))
-  await tx`insert into event ${tx(rows)}`
+  const ids = newIds(events.length)
+  const now = new Date()
+  if (events.length === 1) {
+    const { businessId, type, source, objectId, data, at = now } = events[0]!
+    await tx`
+      insert into event (business_id, id, type, source, object_id, data, created_at)
+      values (${businessId}, ${ids[0]!}, ${type}, ${source}, ${objectId}, ${JSON.stringify(data)}::text::json, ${at})`
+    return
+  }
+  const column = (of: (event: NewEvent) => string) => events.map(of)
+  await tx`
+    insert into event (business_id, id, type, source, object_id, data, created_at)
+    select * from unnest(${column(event => event.businessId)}::text[], ${ids}::text[], ${column(event => event.type)}::text[],
+      ${column(event => event.source)}::text[], ${column(event => event.objectId)}::text[],
+      ${column(event => JSON.stringify(event.data))}::text[]::json[],
+      ${column(event => (event.at ?? now).toISOString())}::timestamptz[])`
 }

@@ -38,13 +38,18 @@ export function mount(app: FastifyInstance, platform: Platform, service: Mounted
     async scope => {
       acceptBodies(scope)
       scope.decorateRequest('caller', undefined)
+      const live = new Set<Readable>()
+      // A live stream never ends by itself, and closing waits for every answer.
+      scope.addHook('preClose', async () => {
+        for (const body of live) body.push(null)
+      })
       scope.addHook('onRequest', async (request, reply) => {
         if (service.authenticate) request.caller = await service.authenticate(request)
         reply.headers(service.rateLimit.take(request.caller?.keyId ?? request.ip))
       })
       if (service.authenticate)
         scope.setNotFoundHandler((request, reply) => answerProblem(request, reply, notFound('Route'), platform))
-      for (const route of service.routes) addRoute(scope, platform, route)
+      for (const route of service.routes) addRoute(scope, { platform, live }, route)
     },
     { prefix: service.base },
   )
@@ -85,7 +90,13 @@ interface RouteConfig {
   accepts?: Endpoint['accepts']
 }
 
-function addRoute(scope: FastifyInstance, platform: Platform, [method, path, endpoint]: Route): void {
+interface Scene {
+  platform: Platform
+  /** answers that go on until someone ends them */
+  live: Set<Readable>
+}
+
+function addRoute(scope: FastifyInstance, scene: Scene, [method, path, endpoint]: Route): void {
   const { params, query, body, answer } = endpoint
   scope.route({
     method,
@@ -99,7 +110,7 @@ function addRoute(scope: FastifyInstance, platform: Platform, [method, path, end
     },
     ...(endpoint.accepts === 'stream' && { bodyLimit: 10 * 1024 ** 3 }),
     preValidation: async request => refuseNulls(request),
-    handler: (request, reply) => handle(platform, endpoint, request, reply),
+    handler: (request, reply) => handle(scene, endpoint, request, reply),
   })
 }
 
@@ -112,7 +123,7 @@ function refuseNulls(request: FastifyRequest): void {
 }
 
 async function handle(
-  platform: Platform,
+  { platform, live }: Scene,
   endpoint: Endpoint,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -136,7 +147,7 @@ async function handle(
     created: () => void reply.code(201),
   }
   const key = changes && request.caller ? request.headers['idempotency-key'] : undefined
-  if (key === undefined || endpoint.accepts === 'stream') return send(reply, await endpoint.run(call))
+  if (key === undefined || endpoint.accepts === 'stream') return send(reply, await endpoint.run(call), live)
 
   const keyed: KeyedRequest = {
     businessId: call.business.id,
@@ -167,8 +178,13 @@ async function handle(
   return reply.code(stored.status).header('content-type', stored.contentType).serializer(String).send(stored.body)
 }
 
-function send(reply: FastifyReply, result: unknown): FastifyReply {
+function send(reply: FastifyReply, result: unknown, live: Set<Readable>): FastifyReply {
   if (!(result instanceof Raw)) return reply.send(result)
+  const { body } = result
+  if (body instanceof Readable && result.contentType === 'text/event-stream') {
+    live.add(body)
+    body.once('close', () => live.delete(body))
+  }
   return reply
     .code(result.status)
     .headers(result.headers)

@@ -8,8 +8,8 @@ export function referencePage(services: readonly Service[], publicUrl: string): 
   const shown = services.filter(service => service.routes.length > 0)
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Pennypost API reference</title><style>${style}</style></head>
-<body><nav><h1>Pennypost</h1>${shown.map(service => html`<h2><a href="#${service.name}">${service.title}</a></h2><ul>${service.routes.map(route => html`<li><a href="#${anchor(service, route)}"><b class="${route[0]}">${route[0]}</b> ${route[1]}</a></li>`)}</ul>`)}</nav>
-<main>${shown.map(service => section(service, publicUrl))}</main></body></html>`.text
+<body><nav><h1>Pennypost</h1>${shown.map(service => html`<h2><a href="#${service.name}">${service.title}</a></h2><ul>${service.routes.map(route => html`<li><a href="#${anchor(service, route)}"><b class="${route[0]}">${route[0]}</b> ${route[1]}</a></li>`)}</ul>`)}${eventLinks(services)}</nav>
+<main>${shown.map(service => section(service, publicUrl))}${eventCatalogue(services)}</main></body></html>`.text
 }
 
 const style = `:root{color-scheme:light dark;--line:#8884;--soft:#8881}*{box-sizing:border-box}body{margin:0;display:flex;font:15px/1.5 system-ui,sans-serif}nav{width:21rem;height:100vh;position:sticky;top:0;overflow:auto;padding:1rem;border-right:1px solid var(--line);font-size:13px}nav ul{list-style:none;padding:0}nav a{color:inherit;text-decoration:none;overflow-wrap:anywhere}main{flex:1;min-width:0;padding:1rem 2rem;max-width:60rem}article{border-top:1px solid var(--line);padding:1rem 0}h3{font:600 16px/1.4 ui-monospace,monospace;overflow-wrap:anywhere}b{font-size:11px;padding:1px 5px;border-radius:4px;background:var(--soft)}.GET{color:#0a7d38}.POST{color:#1c5fd4}.PUT{color:#b06000}.DELETE{color:#c62828}table{border-collapse:collapse;width:100%;margin:.5rem 0}td,th{text-align:left;vertical-align:top;padding:3px 8px;border-bottom:1px solid var(--line);font-size:13px}code,pre{font:13px ui-monospace,monospace}pre{background:var(--soft);padding:.75rem;overflow:auto;border-radius:6px}@media(max-width:50rem){body{display:block}nav{width:auto;height:auto;position:static}main{padding:1rem}}`
@@ -30,6 +30,23 @@ function article(service: Service, route: Route): Html {
   return html`<article id="${anchor(service, route)}"><h3><b class="${method}">${method}</b> ${path}</h3><p>${endpoint.summary}${endpoint.description && html`<br>${endpoint.description}`}</p>
 ${parts(endpoint).map(([title, schema]) => html`<h4>${title}</h4>${table(schema)}`)}
 ${endpoint.answer && html`<details><summary>Answer</summary><pre>${JSON.stringify(endpoint.answer, undefined, 1)}</pre></details>`}</article>`
+}
+
+const eventLinks = (services: readonly Service[]) =>
+  html`<h2><a href="#events">Events</a></h2><ul>${services.flatMap(service => service.eventTypes).map(({ type }) => html`<li><a href="#event-${type}">${type}</a></li>`)}</ul>`
+
+/** What every service tells: by webhook, in the feed and in the stream. */
+function eventCatalogue(services: readonly Service[]): Html {
+  const telling = services.filter(service => service.eventTypes.length > 0)
+  return html`<section id="events"><h2>Events</h2>
+<p>Sent to webhook endpoints (<code>/account/api/v1/webhooks</code>), kept in a feed (<code>/account/api/v1/events</code>) and told live (<code>/account/api/v1/events/stream</code>). Signed by the Standard Webhooks scheme; the body is <code>{ event_type, event_source, data, create_time }</code>. Below, the shape of <code>data</code> and an example for each type.</p>
+${telling.map(
+  service =>
+    html`<h3>${service.title}</h3>${service.eventTypes.map(
+      ({ type, summary, data, example }) => html`<article id="event-${type}"><h3>${type}</h3><p>${summary}</p>
+${table(data)}<details><summary>Example</summary><pre>${JSON.stringify(example, undefined, 1)}</pre></details></article>`,
+    )}`,
+)}</section>`
 }
 
 const parts = (endpoint: Endpoint) =>
