@@ -3,7 +3,7 @@ import { connect, type Pool } from './database.ts'
 import { createJobs } from './jobs.ts'
 import { createLog, type Log } from './log.ts'
 import { createMetrics } from './metrics.ts'
-import { createOutbound } from './outbound.ts'
+import { createOutbound, type Outbound } from './outbound.ts'
 import type { Platform } from './platform.ts'
 import { createSecrets } from './secrets.ts'
 
@@ -35,7 +35,12 @@ export async function buildPlatform(
   const secrets = createSecrets(masterKey)
   await checkMasterKey(db, secrets.fingerprint)
   const jobs = await createJobs(databaseUrl, { log, metrics, worker })
-  const outbound = createOutbound({ allowPrivate: config.allowPrivateAddresses })
+  const outbounds: Outbound[] = []
+  const openOutbound = (options: { connectionsPerOrigin?: number } = {}) => {
+    const opened = createOutbound({ allowPrivate: config.allowPrivateAddresses }, options)
+    outbounds.push(opened)
+    return opened
+  }
   return {
     config,
     db: db as Platform['db'],
@@ -47,12 +52,13 @@ export async function buildPlatform(
     },
     jobs,
     secrets,
-    outbound,
+    outbound: openOutbound(),
+    openOutbound,
     metrics,
     log,
     async close() {
       await jobs.stop()
-      await outbound.close()
+      await Promise.all(outbounds.map(outbound => outbound.close()))
       await Promise.all(pools.map(pool => pool.end({ timeout: 5 })))
     },
   }

@@ -19,6 +19,8 @@ export interface Endpoint {
   accepts: 'json' | 'bytes' | 'stream'
   effects: 'local' | 'outside'
   readOnly: boolean
+  maxBytes: number | undefined
+  rateLimited: boolean
   run(call: Call): Promise<unknown>
 }
 
@@ -59,6 +61,10 @@ interface Definition<P extends TSchema, Q extends TSchema, B extends TSchema, A 
   effects?: 'local' | 'outside'
   /** a POST that changes nothing may be called with a read-only key */
   readOnly?: boolean
+  /** of the body, where it differs from the limit of all */
+  maxBytes?: number
+  /** false: for callers whose pace is not ours to set, such as a platform that tells us what happened */
+  rateLimited?: boolean
   run(call: Call<Static<P>, Static<Q>, Static<B>>): Promise<Static<A> | Raw>
 }
 
@@ -79,6 +85,8 @@ export function endpoint<
     accepts: definition.accepts ?? 'json',
     effects: definition.effects ?? 'local',
     readOnly: definition.readOnly ?? false,
+    maxBytes: definition.maxBytes,
+    rateLimited: definition.rateLimited ?? true,
     run: definition.run as Endpoint['run'],
   }
 }

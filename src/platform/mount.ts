@@ -45,7 +45,8 @@ export function mount(app: FastifyInstance, platform: Platform, service: Mounted
       })
       scope.addHook('onRequest', async (request, reply) => {
         if (service.authenticate) request.caller = await service.authenticate(request)
-        reply.headers(service.rateLimit.take(request.caller?.keyId ?? request.ip))
+        if ((request.routeOptions.config as RouteConfig).rateLimited !== false)
+          reply.headers(service.rateLimit.take(request.caller?.keyId ?? request.ip))
       })
       if (service.authenticate)
         scope.setNotFoundHandler((request, reply) => answerProblem(request, reply, notFound('Route'), platform))
@@ -88,6 +89,7 @@ async function collect(payload: Readable, limit: number): Promise<Buffer> {
 
 interface RouteConfig {
   accepts?: Endpoint['accepts']
+  rateLimited?: boolean
 }
 
 interface Scene {
@@ -101,7 +103,7 @@ function addRoute(scope: FastifyInstance, scene: Scene, [method, path, endpoint]
   scope.route({
     method,
     url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    config: { accepts: endpoint.accepts } satisfies RouteConfig,
+    config: { accepts: endpoint.accepts, rateLimited: endpoint.rateLimited } satisfies RouteConfig,
     schema: {
       ...(params && { params }),
       ...(query && { querystring: query }),
@@ -109,6 +111,7 @@ function addRoute(scope: FastifyInstance, scene: Scene, [method, path, endpoint]
       ...(answer && { response: { '2xx': answer } }),
     },
     ...(endpoint.accepts === 'stream' && { bodyLimit: 10 * 1024 ** 3 }),
+    ...(endpoint.maxBytes !== undefined && { bodyLimit: endpoint.maxBytes }),
     preValidation: async request => refuseNulls(request),
     handler: (request, reply) => handle(scene, endpoint, request, reply),
   })

@@ -17,6 +17,8 @@ export interface Platform {
   jobs: Jobs
   secrets: Secrets
   outbound: Outbound
+  /** a guarded way out of its own, for one busy partner that must not wait behind strangers; closed with the platform */
+  openOutbound(options: { connectionsPerOrigin: number }): Outbound
   metrics: Metrics
   log: Log
 }
