@@ -1,4 +1,5 @@
 import type { Service } from '../platform/service.ts'
+import { auditChat } from './audit.ts'
 import { chatRoutes } from './routes.ts'
 
 export const chatService: Service = {
@@ -13,5 +14,5 @@ export const chatService: Service = {
   loops: () => [],
   keepers: () => [],
   demo: async () => [],
-  audit: async () => [],
+  audit: auditChat,
 }

@@ -1,0 +1,68 @@
+import type { Db } from '../../platform/database.ts'
+import { pageRequest } from '../../platform/page.ts'
+import { tally } from '../store.ts'
+import { tallyNames } from '../tally.ts'
+import type { ContactFilterQuery } from './schema.ts'
+import { type ContactFilter, pageInOrder, pageOfMatches } from './store-list.ts'
+
+/** Up to here all matches are fetched to be sorted; beyond, walking in order finds a page sooner. */
+const fewMatches = 5_000
+
+/** Contacts in order with the exact total; the totals of wide filters are kept, all others are counted. */
+export async function listContacts(db: Db, businessId: string, query: ContactFilterQuery) {
+  const { page, limit, offset } = pageRequest(query, 25)
+  const filter = readFilter(query)
+  // Spec silent: skip leaves out rows besides those of earlier pages.
+  const window = { newestFirst: query.order !== '1', limit, offset: offset + (query.skip ?? 0) }
+  const name = tallyFor(filter)
+  if (name === undefined) return { ...(await pageOfMatches(db, businessId, filter, window)), page, limit }
+  const total = await tally(db, businessId, name)
+  const contacts =
+    window.offset >= total
+      ? []
+      : total <= fewMatches
+        ? (await pageOfMatches(db, businessId, filter, window)).contacts
+        : await pageInOrder(db, businessId, filter, window)
+  return { contacts, total, page, limit }
+}
+
+/** The kept count that answers this filter, where it asks for one thing only. */
+function tallyFor(filter: ContactFilter): string | undefined {
+  const { attributes, ...rest } = filter
+  const asked = Object.entries(rest).filter(([, value]) => value !== undefined)
+  if (attributes.length > 0 || asked.length > 1) return undefined
+  if (asked.length === 0) return tallyNames.contacts
+  if (filter.optin !== undefined) return tallyNames.optin(filter.optin)
+  if (filter.source !== undefined) return tallyNames.source(filter.source)
+  if (filter.incomingBlocked !== undefined) return tallyNames.blocked(filter.incomingBlocked)
+  if (filter.list !== undefined) return tallyNames.list(filter.list)
+  if (filter.tags?.length === 1) return tallyNames.tag(filter.tags[0] ?? '')
+  return undefined
+}
+
+function readFilter(query: ContactFilterQuery): ContactFilter {
+  const tags = query.tags?.flatMap(text => text.split(',').map(part => part.trim())).filter(tag => tag !== '')
+  return {
+    ...(query.name && { name: query.name }),
+    ...(query.mobile && { mobile: query.mobile.replaceAll(/[\s+()[\]-]/g, '') }),
+    ...(tags?.length && { tags }),
+    ...(query.list && { list: query.list }),
+    optin: query.optin,
+    source: query.source,
+    incomingBlocked: query.incomingBlocked,
+    attributes: readAttributes(query as Record<string, unknown>),
+  }
+}
+
+/** `attributes[0][name]=city&attributes[0][value]=Pune`: pairs by their index. */
+function readAttributes(query: Record<string, unknown>): { name: string; value?: string }[] {
+  const pairs = new Map<string, { name?: string; value?: string }>()
+  for (const [key, given] of Object.entries(query)) {
+    const [, index, part] = /^attributes\[(\d{1,4})\]\[(name|value)\]$/.exec(key) ?? []
+    if (index === undefined || part === undefined) continue
+    const pair = pairs.get(index) ?? {}
+    pair[part as 'name' | 'value'] = String(Array.isArray(given) ? given.at(-1) : given)
+    pairs.set(index, pair)
+  }
+  return [...pairs.values()].filter((pair): pair is { name: string; value?: string } => pair.name !== undefined)
+}

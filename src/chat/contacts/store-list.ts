@@ -1,0 +1,67 @@
+import type { Db } from '../../platform/database.ts'
+import { type ContactRow, contactColumns } from './store.ts'
+
+export interface ContactFilter {
+  name?: string
+  mobile?: string
+  tags?: string[]
+  list?: string
+  optin?: boolean
+  source?: string
+  incomingBlocked?: boolean
+  attributes: { name: string; value?: string }[]
+}
+
+interface Window {
+  newestFirst: boolean
+  offset: number
+  limit: number
+}
+
+const contains = (text: string) => `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`
+
+function conditions(db: Db, businessId: string, filter: ContactFilter) {
+  let all = db`business_id = ${businessId}`
+  if (filter.name !== undefined) all = db`${all} and lower(name) like lower(${contains(filter.name)})`
+  if (filter.mobile !== undefined) all = db`${all} and mobile like ${contains(filter.mobile)}`
+  if (filter.tags !== undefined) all = db`${all} and tags && ${filter.tags}`
+  if (filter.list !== undefined) all = db`${all} and list && ${[filter.list]}`
+  if (filter.optin !== undefined) all = filter.optin ? db`${all} and optin` : db`${all} and not optin`
+  if (filter.source !== undefined) all = db`${all} and source = ${filter.source}`
+  if (filter.incomingBlocked !== undefined)
+    all = filter.incomingBlocked ? db`${all} and incoming_blocked` : db`${all} and not incoming_blocked`
+  for (const attribute of filter.attributes) all = db`${all} and attributes @> ${db.json([attribute] as never)}`
+  return all
+}
+
+/** Walks the contacts in order until the page is full: for filters that many contacts pass. */
+export const pageInOrder = (db: Db, businessId: string, filter: ContactFilter, window: Window) => {
+  const order = window.newestFirst ? db`created_at desc, id desc` : db`created_at, id`
+  const contactOrder = window.newestFirst
+    ? db`contact.created_at desc, contact.id desc`
+    : db`contact.created_at, contact.id`
+  return db<ContactRow[]>`
+    select ${contactColumns(db)} from (
+      select business_id, id from chat_contact where ${conditions(db, businessId, filter)}
+      order by ${order} offset ${window.offset} limit ${window.limit}) page
+    join chat_contact contact on contact.business_id = page.business_id and contact.id = page.id
+    order by ${contactOrder}`
+}
+
+/** Finds all that match once, for the exact total and the page: for filters that few contacts pass. */
+export async function pageOfMatches(db: Db, businessId: string, filter: ContactFilter, window: Window) {
+  const order = window.newestFirst ? db`created_at desc, id desc` : db`created_at, id`
+  const contactOrder = window.newestFirst
+    ? db`contact.created_at desc, contact.id desc`
+    : db`contact.created_at, contact.id`
+  const rows = await db<(ContactRow & { total: number })[]>`
+    with matching as materialized (
+      select id, created_at from chat_contact where ${conditions(db, businessId, filter)})
+    select counted.total, ${contactColumns(db)}
+    from (select count(*)::int as total from matching) counted
+    left join (
+      select id from matching order by ${order} offset ${window.offset} limit ${window.limit}) page on true
+    left join chat_contact contact on contact.business_id = ${businessId} and contact.id = page.id
+    order by ${contactOrder}`
+  return { total: rows[0]?.total ?? 0, contacts: rows.filter(row => row.id !== null) }
+}

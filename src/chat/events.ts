@@ -1,0 +1,28 @@
+import type { Business } from '../platform/business.ts'
+import type { Tx } from '../platform/database.ts'
+import { type EventSource, emit } from '../platform/events.ts'
+import type { Contact } from './contacts/contacts.ts'
+import { shownContact } from './contacts/shown.ts'
+import { getSetting } from './settings/settings.ts'
+
+/** Tells of contacts that came or changed, in the transaction of the change. */
+export async function tellContacts(
+  tx: Tx,
+  business: Pick<Business, 'id' | 'userId'>,
+  { type, source, now }: { type: 'contact_create' | 'contact_update'; source: EventSource; now: Date },
+  contacts: readonly Contact[],
+): Promise<void> {
+  if (contacts.length === 0) return
+  const { id: settingId } = await getSetting(tx, business.id)
+  await emit(
+    tx,
+    ...contacts.map(contact => ({
+      businessId: business.id,
+      type,
+      source,
+      objectId: contact.id,
+      data: shownContact(business, settingId, contact),
+      at: now,
+    })),
+  )
+}

@@ -1,0 +1,47 @@
+import type { Static, TSchema } from 'typebox'
+import { compileValidator } from '../platform/validation.ts'
+import { storable } from './storable.ts'
+
+interface TextFields {
+  /** also accepted as the JSON text of their value */
+  jsonText?: readonly string[]
+  /** also accepted as names with commas between */
+  commaText?: readonly string[]
+}
+
+/**
+ * Reads a body whose shape depends on more than the route. The specification declares some fields as strings that
+ * hold lists and objects; they are accepted as the value itself, as its JSON text, or (tags) separated by commas.
+ */
+export function bodyReader<T extends TSchema>(schema: T, fields: TextFields = {}): (body: unknown) => Static<T> {
+  const validate = compileValidator(schema, 'body')
+  const { jsonText = [], commaText = [] } = fields
+  return body => {
+    const read = storable(body)
+    if (typeof read === 'object' && read !== null && !Array.isArray(read)) {
+      const record = read as Record<string, unknown>
+      for (const field of jsonText) if (field in record) record[field] = fromJsonText(record[field])
+      for (const field of commaText) if (field in record) record[field] = fromCommaText(fromJsonText(record[field]))
+    }
+    const { error, value } = validate(read) as { error?: Error; value?: unknown }
+    if (error) throw error
+    return value as Static<T>
+  }
+}
+
+function fromJsonText(value: unknown): unknown {
+  if (typeof value !== 'string' || !/^\s*[[{"]/.test(value)) return value
+  try {
+    return JSON.parse(value)
+  } catch {
+    return value
+  }
+}
+
+function fromCommaText(value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  return value
+    .split(',')
+    .map(part => part.trim())
+    .filter(part => part !== '')
+}

@@ -1,0 +1,32 @@
+import type { Db } from '../platform/database.ts'
+
+const shards = 8
+
+/** One shard for the whole change: the rows of a change lie together, and parallel writers mostly meet different ones. */
+export const addToTallies = (db: Db, businessId: string, deltas: readonly (readonly [string, number])[]) => db`
+  insert into chat_tally (business_id, name, shard, count)
+  select ${businessId}, name, ${Math.floor(Math.random() * shards)}, delta
+  from unnest(${deltas.map(([name]) => name)}::text[], ${deltas.map(([, delta]) => delta)}::int8[]) as change (name, delta)
+  on conflict (business_id, name, shard) do update set count = chat_tally.count + excluded.count`
+
+export const tally = (db: Db, businessId: string, name: string): Promise<number> =>
+  db<{ count: number }[]>`
+  select coalesce(sum(count), 0)::float8 as count from chat_tally where business_id = ${businessId} and name = ${name}`.then(
+    rows => rows[0]?.count ?? 0,
+  )
+
+export const allTallies = (db: Db, businessId: string) => db<{ name: string; count: number }[]>`
+  select name, sum(count)::float8 as count from chat_tally where business_id = ${businessId}
+  group by name having sum(count) <> 0 order by name`
+
+/** What the tallies must say. */
+export const recountTallies = (db: Db, businessId: string) => db<{ name: string; count: number }[]>`
+  select name, count(*)::float8 as count from (
+    select 'contacts' as name from chat_contact where business_id = ${businessId}
+    union all select 'optin:' || optin from chat_contact where business_id = ${businessId}
+    union all select 'source:' || source from chat_contact where business_id = ${businessId}
+    union all select 'blocked:' || incoming_blocked from chat_contact where business_id = ${businessId}
+    union all select 'tag:' || tag from chat_contact, unnest(tags) tag where business_id = ${businessId}
+    union all select 'list:' || list_name from chat_contact, unnest(list) list_name where business_id = ${businessId}
+    union all select 'conversations' from chat_conversation where business_id = ${businessId}
+  ) counted group by name order by name`
