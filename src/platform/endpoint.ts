@@ -16,7 +16,7 @@ export interface Endpoint {
   query: TSchema | undefined
   body: TSchema | undefined
   answer: TSchema | undefined
-  accepts: 'json' | 'bytes' | 'stream'
+  accepts: 'json' | 'form' | 'bytes' | 'stream'
   effects: 'local' | 'outside'
   readOnly: boolean
   maxBytes: number | undefined
@@ -52,8 +52,11 @@ interface Definition<P extends TSchema, Q extends TSchema, B extends TSchema, A 
   body?: B
   /** shape of the success answer; omitted for raw answers */
   answer?: A
-  /** json (default); bytes: the body as a Buffer, for signatures; stream: the body as a Readable, for uploads */
-  accepts?: 'json' | 'bytes' | 'stream'
+  /**
+   * json (default); form: what a page's form sends, as a `Form`; bytes: the body as a Buffer, for signatures;
+   * stream: the body as a Readable, for uploads
+   */
+  accepts?: 'json' | 'form' | 'bytes' | 'stream'
   /**
    * local (default): all effects are in `call.db`, so an Idempotency-Key makes act and stored answer one transaction.
    * outside: calls another system in the middle; the endpoint recovers from its own rows by `call.idempotencyKey`.
@@ -90,6 +93,9 @@ export function endpoint<
     run: definition.run as Endpoint['run'],
   }
 }
+
+/** The fields of a submitted form. Of a name that comes twice the last counts, so a checkbox can follow its default. */
+export type Form = Readonly<Record<string, string>>
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 /** A line of a routes page; the path is written as in the specification: /lists/{id} */

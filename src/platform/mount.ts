@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Business } from './business.ts'
 import { isPassing } from './database.ts'
-import { type Call, type Endpoint, Raw, type Route } from './endpoint.ts'
+import { type Call, type Endpoint, type Form, Raw, type Route } from './endpoint.ts'
 import { checkKey, type KeyedRequest, runLocalOnce, runOutsideOnce, type StoredAnswer } from './idempotency.ts'
 import type { Platform } from './platform.ts'
 import { badRequest, failureBody, forbidden, invalidField, notFound, Problem, unavailable } from './problem.ts'
@@ -56,13 +56,15 @@ export function mount(app: FastifyInstance, platform: Platform, service: Mounted
   )
 }
 
-/** JSON by default; bytes and streams only where an endpoint asks for them. An empty JSON body is no body. */
+/** JSON by default; forms, bytes and streams only where an endpoint asks for them. An empty JSON body is no body. */
 function acceptBodies(scope: FastifyInstance): void {
   const parseJson = scope.getDefaultJsonParser('error', 'error')
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('application/json', { parseAs: 'string' }, (request, text, done) => {
     if (text === '') return done(null, undefined)
-    if ((request.routeOptions.config as RouteConfig).accepts === 'bytes') return done(null, Buffer.from(text))
+    const { accepts } = request.routeOptions.config as RouteConfig
+    if (accepts === 'form') return done(notAForm())
+    if (accepts === 'bytes') return done(null, Buffer.from(text))
     parseJson(request, text as string, done)
   })
   scope.addContentTypeParser('*', (request, payload, done) => {
@@ -70,10 +72,21 @@ function acceptBodies(scope: FastifyInstance): void {
     if (accepts === 'stream') return done(null, payload)
     if (accepts === 'bytes')
       return void collect(payload, request.routeOptions.bodyLimit).then(body => done(null, body), done)
+    if (accepts === 'form' && request.headers['content-type']?.startsWith('application/x-www-form-urlencoded'))
+      return void collect(payload, request.routeOptions.bodyLimit).then(body => done(null, parseForm(body)), done)
     // A body that is announced but empty is no body, whatever its type.
     if (request.headers['content-length'] === '0') return done(null, undefined)
+    if (accepts === 'form') return done(notAForm())
     done(new Problem(415, 'unsupported_media_type', 'The body must be JSON: send Content-Type: application/json.'))
   })
+}
+
+const notAForm = () => new Problem(415, 'unsupported_media_type', 'Send this page’s form as a browser does.')
+
+function parseForm(body: Buffer): Form {
+  const fields: Record<string, string> = Object.create(null)
+  for (const [name, value] of new URLSearchParams(body.toString())) fields[name] = value
+  return fields
 }
 
 async function collect(payload: Readable, limit: number): Promise<Buffer> {
@@ -141,7 +154,7 @@ async function handle(
     business: request.caller?.business as Business,
     params: request.params,
     query: request.query,
-    body: request.body,
+    body: request.body ?? (endpoint.accepts === 'form' ? {} : undefined),
     headers: request.headers,
     ip: request.ip,
     log: request.log as unknown as Call['log'],
