@@ -155,4 +155,16 @@ function stopOnSignal(stop: () => Promise<void>): void {
     }
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void onSignal(signal))
+  if (process.env.npm_lifecycle_event) watchParent(() => void onSignal('SIGTERM'))
+}
+
+/** npm passes Ctrl-C on, but not a kill of its own process; without it nobody could stop us, so its end is ours. */
+function watchParent(onGone: () => void): void {
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    onGone()
+  }, 500)
+  timer.unref()
 }
