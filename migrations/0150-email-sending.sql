@@ -147,12 +147,6 @@ create table email_due (
   primary key (business_id)
 );
 
--- Workers that are alive, so that limits can be shared out among them.
-create table email_worker (
-  id text collate "C" primary key,
-  seen_at timestamptz not null
-);
-
 -- Pace of a server towards one receiving provider ('' for the server as a whole), kept here because many processes send.
 create table email_pace (
   business_id text collate "C" not null,
