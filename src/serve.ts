@@ -14,6 +14,8 @@ export interface Running {
   stop(): Promise<void>
 }
 
+const graceMs = 5_000
+
 export async function startProcess(config: Config, house: House): Promise<Running> {
   const { platform, services, work, loops } = house
   const metricsText = cluster.isWorker ? askPrimaryForMetrics : () => platform.metrics.registry.metrics()
@@ -35,7 +37,10 @@ export async function startProcess(config: Config, house: House): Promise<Runnin
     house,
     port,
     async stop() {
+      // Requests may finish; what never ends by itself, such as a live stream, is cut off after a while.
+      const cutOff = setTimeout(() => app.server.closeAllConnections(), graceMs)
       await app.close()
+      clearTimeout(cutOff)
       await house.close()
     },
   }

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type World, world } from '../../test/world.ts'
-import { does, queue } from './jobs.ts'
+import { createJobs, does, queue } from './jobs.ts'
+import { createLog } from './log.ts'
+import { createMetrics } from './metrics.ts'
 
 let w: World
 beforeAll(async () => {
@@ -52,4 +54,48 @@ test('a job that keeps failing becomes a dead letter that can be looked at and p
   expect(await w.platform.jobs.retryDeadLetters()).toBe(1)
   await w.platform.jobs.drain(work)
   expect(done).toBe(1)
+})
+
+test('stopping lets a running job finish, ends loops, and leaves waiting jobs for later', async () => {
+  const slow = queue<{ n: number }>('test_slow')
+  const finished: number[] = []
+  let started = () => {}
+  const firstStarted = new Promise<void>(resolve => {
+    started = resolve
+  })
+  let release = () => {}
+  const held = new Promise<void>(resolve => {
+    release = resolve
+  })
+  const work = [
+    does(
+      slow,
+      async ({ n }) => {
+        started()
+        await held
+        finished.push(n)
+      },
+      { concurrency: 1 },
+    ),
+  ]
+  const jobs = await createJobs(w.databaseUrl, { log: createLog('silent'), metrics: createMetrics(), worker: true })
+  await jobs.prepare(work)
+  let loopEnded = false
+  const loop = {
+    name: 'until told',
+    run: async (signal: AbortSignal) => {
+      await new Promise(resolve => signal.addEventListener('abort', resolve))
+      loopEnded = true
+    },
+  }
+  await jobs.start(work, [loop])
+  await jobs.enqueueMany(w.db, slow, [{ n: 1 }, { n: 2 }])
+  await firstStarted
+  const stopped = jobs.stop()
+  release()
+  await stopped
+  expect(finished).toHaveLength(1)
+  expect(loopEnded).toBe(true)
+  await w.platform.jobs.drain(work)
+  expect(finished.sort()).toEqual([1, 2])
 })
