@@ -10,6 +10,8 @@ import { notFound, unavailable } from './platform/problem.ts'
 import { createRateLimit } from './platform/rate-limit.ts'
 import { referencePage } from './platform/reference-page.ts'
 import type { Service } from './platform/service.ts'
+import { serveAssets } from './platform/site/assets.ts'
+import { siteStyle } from './platform/site/page.ts'
 import { compileValidator } from './platform/validation.ts'
 
 export interface AppParts {
@@ -122,6 +124,7 @@ const programRoutes = (services: readonly Service[], metricsText: () => Promise<
       run: async () => new Raw('text/plain; version=0.0.4; charset=utf-8', await metricsText()),
     }),
   ],
+  ['GET', '/site/{file}', serveAssets([siteStyle])],
   [
     'GET',
     '/docs',
