@@ -70,6 +70,8 @@ describe('every route of every service', () => {
     for (const service of w.services.filter(one => one.name !== 'checkout')) {
       const { authorization } = shop[service.name as 'email']
       for (const [verb, path] of service.routes) {
+        // A live stream never ends by itself; it has a test of its own.
+        if (path.endsWith('/stream')) continue
         const url = service.base + path.replaceAll(/\{\w+\}/g, '0123456789abcdef01234567')
         const open = await w.app.inject({ method: verb, url })
         if (open.statusCode !== 401) wrong.push(`${verb} ${url} without a key: ${open.statusCode}`)
