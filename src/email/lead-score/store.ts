@@ -1,0 +1,20 @@
+import { type Db, first, only } from '../../platform/database.ts'
+import type { LeadScoreSettings } from './lead-score.ts'
+
+export interface LeadScoreRow {
+  settings: LeadScoreSettings
+  createdAt: Date
+  updatedAt: Date
+}
+
+const columns = (db: Db) => db`settings, created_at as "createdAt", updated_at as "updatedAt"`
+
+export const find = (db: Db, businessId: string) =>
+  db<LeadScoreRow[]>`select ${columns(db)} from email_lead_score where business_id = ${businessId}`.then(first)
+
+export const save = (db: Db, businessId: string, settings: LeadScoreSettings, now: Date) =>
+  db<LeadScoreRow[]>`
+  insert into email_lead_score (business_id, settings, created_at, updated_at)
+  values (${businessId}, ${db.json(settings as never)}, ${now}, ${now})
+  on conflict (business_id) do update set settings = excluded.settings, updated_at = excluded.updated_at
+  returning ${columns(db)}`.then(only)

@@ -1,0 +1,12 @@
+const maxLength = 254
+const localPart = /^(?!\.)(?!.*\.\.)[^\s@<>()[\],;:\\"\p{Cc}]{1,64}(?<!\.)$/u
+const domainLabel = /^(?!-)[\p{L}\p{N}-]{1,63}(?<!-)$/u
+
+/** An address that can be mailed: one @, a dotted domain, no spaces, at most 254 characters. Kept as written, compared in lower case. */
+export function isEmail(text: string): boolean {
+  if (text.length > maxLength || !text.isWellFormed()) return false
+  const [local, domain, ...rest] = text.split('@')
+  if (local === undefined || domain === undefined || rest.length > 0) return false
+  const labels = domain.split('.')
+  return localPart.test(local) && labels.length >= 2 && labels.every(label => domainLabel.test(label))
+}

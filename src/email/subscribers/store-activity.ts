@@ -1,0 +1,62 @@
+import type { Db } from '../../platform/database.ts'
+import type { Effect } from './activity.ts'
+import { maxActivity, maxCampaigns } from './activity.ts'
+import { maxScore, type Status } from './schema.ts'
+import { lockedRows, logDifference } from './store-changes.ts'
+
+/** History is bounded; the newest are kept. Rows are taken in the order of their ids, as in every batch. */
+export const addActivity = (db: Db, businessId: string, effects: Effect[]) => db`
+  insert into email_subscriber_activity as a (business_id, subscriber_id, total_sent, total_delivered, total_opens,
+    total_unique_opens, total_clicks, total_unique_click, last_open_at, last_click_at, activity, campaigns)
+  select ${businessId}, e.id, e.sent, e.delivered, e.opens, e."uniqueOpens", e.clicks, e."uniqueClick", e."lastOpenAt", e."lastClickAt",
+    e.activity, e.campaigns
+  from jsonb_to_recordset(${db.json(effects as never)}) as e (id text, sent int, delivered int, opens int, "uniqueOpens" int,
+    clicks int, "uniqueClick" int, "lastOpenAt" timestamptz, "lastClickAt" timestamptz, activity jsonb, campaigns jsonb)
+  where exists (select 1 from email_subscriber s where s.business_id = ${businessId} and s.id = e.id)
+  order by e.id collate "C"
+  on conflict (business_id, subscriber_id) do update set
+    total_sent = a.total_sent + excluded.total_sent,
+    total_delivered = a.total_delivered + excluded.total_delivered,
+    total_opens = a.total_opens + excluded.total_opens,
+    total_unique_opens = a.total_unique_opens + excluded.total_unique_opens,
+    total_clicks = a.total_clicks + excluded.total_clicks,
+    total_unique_click = a.total_unique_click + excluded.total_unique_click,
+    last_open_at = greatest(a.last_open_at, excluded.last_open_at),
+    last_click_at = greatest(a.last_click_at, excluded.last_click_at),
+    activity = case when jsonb_array_length(a.activity) + jsonb_array_length(excluded.activity) <= ${maxActivity}
+      then excluded.activity || a.activity
+      else (select jsonb_agg(item order by place) from (
+        select item, place from jsonb_array_elements(excluded.activity || a.activity) with ordinality as x (item, place)
+        order by place limit ${maxActivity}) newest) end,
+    campaigns = case when excluded.campaigns = '[]'::jsonb then a.campaigns
+      else (select jsonb_agg(item order by place) from (
+        select item, place from jsonb_array_elements(excluded.campaigns || a.campaigns) with ordinality as x (item, place)
+        where place <= jsonb_array_length(excluded.campaigns)
+          or not excluded.campaigns @> jsonb_build_array(jsonb_build_object('campaignId', item -> 'campaignId'))
+        order by place limit ${maxCampaigns}) newest) end`
+
+export interface ChangedStatus {
+  id: string
+  email: string
+  status: Status
+}
+
+/** Answers whose status changed. Nobody goes from a grave status to a milder one by mail. */
+export const applyEffects = (db: Db, businessId: string, effects: Effect[], now: Date) => db<ChangedStatus[]>`
+  with effect as materialized (
+    select id, score, "engagedAt", status from jsonb_to_recordset(${db.json(effects as never)})
+      as e (id text collate "C", score int, "engagedAt" timestamptz, status text)
+  ), old as materialized (${lockedRows(db, businessId, db`id in (select id from effect)`)}
+  ), new as (
+    update email_subscriber s set
+      lead_score = greatest(${-maxScore}::bigint, least(${maxScore}::bigint, s.lead_score::bigint + effect.score))::int,
+      engaged_at = greatest(s.engaged_at, effect."engagedAt"),
+      status = case when array_position(${grave}, effect.status) > array_position(${grave}, s.status) then effect.status else s.status end,
+      updated_at = greatest(s.updated_at, ${now})
+    from old join effect on effect.id = old.id
+    where s.business_id = ${businessId} and s.id = old.id
+    returning s.*
+  ), log as (${logDifference(db, now)})
+  select new.id, new.email, new.status from old join new on new.id = old.id where new.status <> old.status`
+
+const grave: string[] = ['subscribed', 'unsubscribed', 'bounced', 'complaint']
