@@ -14,7 +14,7 @@ export interface Audience {
 
 /**
  * The people of an audience as a statement that yields (subscriber_id, email), each person once: subscribed, not
- * suppressed, not deleted at this moment. Made to be inserted from: `insert into … select … from (${people}) person`.
+ * suppressed, not deleted at this moment. Made to be inserted from.
  * It comes in an object, because a statement that an async function answers by itself would be run.
  */
 export async function audienceOf(
