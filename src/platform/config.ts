@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { parseAddressRules } from './outbound.ts'
+import { parseAddressRules } from './addresses.ts'
 
 export const serviceNames = ['email', 'chat', 'billing'] as const
 export type ServiceName = (typeof serviceNames)[number]

@@ -242,8 +242,7 @@ function toProblem(error: unknown): Problem {
     return new Problem(413, 'body_too_large', 'The body is larger than allowed.')
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return new Problem(415, 'unsupported_media_type', 'The body must be JSON: send Content-Type: application/json.')
-  if (code === 'FST_ERR_CTP_INVALID_JSON_BODY' || error instanceof SyntaxError)
-    return badRequest('invalid_json', 'The body is not valid JSON.')
+  if (code === 'FST_ERR_CTP_INVALID_JSON_BODY') return badRequest('invalid_json', 'The body is not valid JSON.')
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
     return new Problem(statusCode, 'bad_request', sentence((error as Error).message))
   return new Problem(

@@ -6,7 +6,8 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
-import { createOutbound, type Outbound, OutboundRefused, parseAddressRules } from './outbound.ts'
+import { parseAddressRules } from './addresses.ts'
+import { createOutbound, type Outbound, OutboundRefused } from './outbound.ts'
 
 // 127.0.0.1 stands for the public internet here, 127.0.0.2 for the house's own network.
 const OPEN = '127.0.0.1'
