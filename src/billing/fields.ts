@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { invalidField } from '../platform/problem.ts'
+import { majorText, toMinor } from './money.ts'
 
 /** Shapes that several billing records share on the wire, and how they are read. */
 
@@ -17,6 +18,20 @@ export const LongText = Type.String({ maxLength: 20_000 })
 export const Amount = Type.Number({ minimum: 0, maximum: 9_999_999_999.999, description: 'in major units' })
 /** Money in an answer. */
 export const AmountShown = Type.Number({ description: 'in major units' })
+
+/**
+ * The amount that is given, or else the one there is. An amount keeps its figure when its currency changes, so it must
+ * be possible in the new one: 10.50 USD can't become yen.
+ */
+export function carryMinor(
+  given: number | undefined,
+  { minor, from, to, field }: { minor: bigint; from: string; to: string; field: string },
+): bigint {
+  if (given !== undefined) return toMinor(given, to, field)
+  if (from === to) return minor
+  const text = majorText(minor, from)
+  return toMinor(text.includes('.') ? text.replace(/\.?0+$/, '') : text, to, field)
+}
 
 /** A switch: the specification writes it as text in requests, and people send the JSON value. */
 export const Flag = Type.Unsafe<boolean | 'true' | 'false'>({

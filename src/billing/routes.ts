@@ -1,10 +1,24 @@
 import type { Route } from '../platform/endpoint.ts'
+import * as categories from './addon-categories/endpoints.ts'
+import * as addons from './addons/endpoints.ts'
 import * as customers from './customers/endpoints.ts'
+import * as multiplans from './multiplans/endpoints.ts'
 import * as plans from './plans/endpoints.ts'
 import * as products from './products/endpoints.ts'
 
 /** The API of this service, in the order of its specification, then what is ours besides. */
 export const billingRoutes: readonly Route[] = [
+  ['POST', '/multiplans', multiplans.create],
+  ['POST', '/addon/{product_id}', addons.create],
+  ['PUT', '/addon/{addon_id}', addons.update],
+  ['GET', '/multiplans/{multiplan_id}', multiplans.get],
+  ['GET', '/multiplans', multiplans.list],
+  ['PUT', '/multiplans/{id}', multiplans.update],
+  ['DELETE', '/multiplans/{id}', multiplans.remove],
+  ['GET', '/addon/{addon_id}', addons.get],
+  ['GET', '/addons/{product_id}', addons.list],
+  ['DELETE', '/addon/{addon_id}', addons.remove],
+
   // ours besides
   ['POST', '/product/create', products.create],
   ['PUT', '/product/update/{product_id}', products.update],
@@ -23,4 +37,7 @@ export const billingRoutes: readonly Route[] = [
   ['GET', '/customers', customers.list],
   ['PUT', '/customer/{customer_id}', customers.update],
   ['DELETE', '/customers/{customer_id}', customers.remove],
+  ['POST', '/addoncategory/{product_id}', categories.create],
+  ['GET', '/addonlistcategory/{product_id}', categories.list],
+  ['DELETE', '/addoncategory/{id}', categories.remove],
 ]

@@ -6,9 +6,9 @@ import { emit } from '../../platform/events.ts'
 import { newId } from '../../platform/ids.ts'
 import { conflict, fail, invalidField, notFound, unprocessable } from '../../platform/problem.ts'
 import { currencySymbol, exponentOf } from '../currencies.ts'
-import { readFlag, readWhole } from '../fields.ts'
-import { majorText, toMajor, toMinor } from '../money.ts'
-import { lockProductForUse } from '../products/products.ts'
+import { carryMinor, readFlag, readWhole } from '../fields.ts'
+import { toMajor } from '../money.ts'
+import { lockProductAlone, lockProductForUse } from '../products/products.ts'
 import type { PlanChanges, PlanFields, PlanSchema } from './schema.ts'
 import type { PlanRow } from './store.ts'
 import * as store from './store.ts'
@@ -89,6 +89,8 @@ export function updatePlan(
 export function deletePlan(db: Database, business: Business, id: string): Promise<PlanRow> {
   return db.begin(async tx => {
     const now = await nowFor(tx, business)
+    const { productId } = await getPlan(tx, business.id, id)
+    await lockProductAlone(tx, business.id, productId)
     const plan = (await store.lockPlan(tx, business.id, id)) ?? fail(notFound('Plan'))
     await store.hidePlan(tx, business.id, plan, now)
     await emit(tx, event(business.id, 'plan_delete', plan, now))
@@ -161,20 +163,14 @@ function withChanges(plan: PlanRow, changes: Static<typeof PlanChanges>): PlanRo
   }
 }
 
-/** An amount keeps its figure when the currency changes, so it must be possible in the new one: 10.50 USD can't become yen. */
 function amounts(plan: PlanRow, changes: Static<typeof PlanChanges>) {
   const currencyCode = changes.currency_code?.toUpperCase() ?? plan.currencyCode
   exponentOf(currencyCode)
-  const carried = (given: number | undefined, minor: bigint, field: string) => {
-    if (given !== undefined) return toMinor(given, currencyCode, field)
-    return currencyCode === plan.currencyCode
-      ? minor
-      : toMinor(majorText(minor, plan.currencyCode).replace(/\.0*$/, ''), currencyCode, field)
-  }
+  const carry = { from: plan.currencyCode, to: currencyCode }
   return {
     currencyCode,
-    priceMinor: carried(changes.price, plan.priceMinor, 'price'),
-    setupFeeMinor: carried(changes.setup_fee, plan.setupFeeMinor, 'setup_fee'),
+    priceMinor: carryMinor(changes.price, { ...carry, minor: plan.priceMinor, field: 'price' }),
+    setupFeeMinor: carryMinor(changes.setup_fee, { ...carry, minor: plan.setupFeeMinor, field: 'setup_fee' }),
   }
 }
 

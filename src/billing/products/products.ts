@@ -38,9 +38,16 @@ export async function getProduct(db: Db, businessId: string, id: string): Promis
   return (await store.findProduct(db, businessId, id)) ?? fail(notFound('Product'))
 }
 
-/** Until the transaction ends the product can't be deleted, so that nothing new is sold with a deleted one. */
+/**
+ * Whoever changes something of a product holds the product first, many at a time; whoever deletes a product or a plan
+ * holds it alone. So nothing new ever names a deleted plan, and no two of them wait for each other.
+ */
 export async function lockProductForUse(tx: Tx, businessId: string, id: string): Promise<void> {
   if (!(await store.shareProduct(tx, businessId, id))) throw notFound('Product')
+}
+
+export async function lockProductAlone(tx: Tx, businessId: string, id: string): Promise<ProductRow> {
+  return (await store.lockProduct(tx, businessId, id)) ?? fail(notFound('Product'))
 }
 
 export function updateProduct(
@@ -51,7 +58,7 @@ export function updateProduct(
 ): Promise<ProductRow> {
   return db.begin(async tx => {
     const now = await nowFor(tx, business)
-    const before = (await store.lockProduct(tx, business.id, id)) ?? fail(notFound('Product'))
+    const before = await lockProductAlone(tx, business.id, id)
     const product = await store.updateProduct(tx, business.id, {
       ...before,
       productName: changes.product_name ?? before.productName,
@@ -67,7 +74,7 @@ export function updateProduct(
 export function deleteProduct(db: Database, business: Business, id: string): Promise<ProductRow> {
   return db.begin(async tx => {
     const now = await nowFor(tx, business)
-    const product = (await store.lockProduct(tx, business.id, id)) ?? fail(notFound('Product'))
+    const product = await lockProductAlone(tx, business.id, id)
     await store.hideProduct(tx, business.id, id, now)
     await emit(tx, event(business.id, 'product_delete', product, now))
     return product
