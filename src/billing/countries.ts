@@ -1,5 +1,6 @@
 /** Countries by ISO 3166: an address may name one by its code or in English, a tax must find it either way. */
-const codes =
+/** Every code of two letters. */
+export const countryCodes: readonly string[] =
   `AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ
   CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO FR GA
   GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP KE
@@ -28,9 +29,9 @@ const otherNames: Record<string, string> = {
 
 const names = new Intl.DisplayNames('en', { type: 'region' })
 const byName = new Map<string, string>([
-  ...codes.map(code => [String(names.of(code)).toUpperCase(), code] as const),
+  ...countryCodes.map(code => [String(names.of(code)).toUpperCase(), code] as const),
   ...Object.entries(otherNames),
-  ...codes.map(code => [code, code] as const),
+  ...countryCodes.map(code => [code, code] as const),
 ])
 
 /** The code of two letters, or undefined for a place we don't know. */
