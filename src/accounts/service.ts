@@ -3,9 +3,6 @@ import { does, queue } from '../platform/jobs.ts'
 import type { Service } from '../platform/service.ts'
 import { baseUrls } from './accounts.ts'
 import { type AllServices, accountRoutes } from './routes.ts'
-import { accountEventTypes } from './webhooks/event-types.ts'
-import { eventWork } from './webhooks/jobs.ts'
-import { eventLoop } from './webhooks/loop.ts'
 
 const purge = queue<object>('account_purge_idempotency_keys')
 
@@ -17,12 +14,9 @@ export const accountService = (all: AllServices): Service => ({
   routes: accountRoutes(all),
   openRoutes: [],
   pages: [],
-  eventTypes: accountEventTypes,
-  work: platform => [
-    does(purge, async () => void (await purgeIdempotencyKeys(platform.db)), { cron: '17 * * * *' }),
-    ...eventWork(platform),
-  ],
-  loops: platform => [eventLoop(platform)],
+  eventTypes: [],
+  work: platform => [does(purge, async () => void (await purgeIdempotencyKeys(platform.db)), { cron: '17 * * * *' })],
+  loops: () => [],
   keepers: () => [],
   demo: async () => [],
   audit: async () => [],

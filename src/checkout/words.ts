@@ -1,0 +1,52 @@
+import { convert } from 'html-to-text'
+import { exponentOf } from '../billing/currencies.ts'
+import { majorText } from '../billing/money.ts'
+import type { PlanRow } from '../billing/plans/store.ts'
+import type { Texts } from './texts/en.ts'
+
+/** Amounts, dates and terms as people read them. */
+
+export function money(minor: bigint, currency: string, texts: Texts): string {
+  const digits = exponentOf(currency)
+  const format = new Intl.NumberFormat(texts.language, {
+    style: 'currency',
+    currency,
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  })
+  // Text, not a number: it is formatted digit by digit, so no cent can be lost on the way.
+  return format.format(majorText(minor, currency) as Intl.StringNumericLiteral)
+}
+
+export const longDate = (date: string, texts: Texts): string =>
+  new Intl.DateTimeFormat(texts.language, { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(`${date}T00:00:00Z`))
+
+export const percent = (ppm: number, texts: Texts): string =>
+  new Intl.NumberFormat(texts.language, { maximumFractionDigits: 4 }).format(ppm / 10_000)
+
+/** A merchant's text may hold markup; a page shows its words only. */
+export const plainWords = (markup: string): string =>
+  markup.includes('<') || markup.includes('&')
+    ? convert(markup.slice(0, 20_000), { wordwrap: false }).trim()
+    : markup.trim()
+
+export const endless = (plan: PlanRow) => plan.billingCycle === 'lifetime'
+const comesAgain = (plan: PlanRow) => plan.billingCycle !== 'onetime'
+
+export function priceWords(plan: PlanRow, texts: Texts): string {
+  const { billingPeriod: unit, billingPeriodNum: count, currencyCode, priceMinor, planType } = plan
+  if (planType === 'donation') return texts.youDecide(comesAgain(plan) ? unit : undefined, count)
+  if (priceMinor === 0n) return texts.free
+  const price = money(priceMinor, currencyCode, texts)
+  if (!comesAgain(plan)) return planType === 'per_unit' ? texts.oncePerUnit(price) : texts.once(price)
+  return planType === 'per_unit' ? texts.perUnitAndPeriod(price, unit, count) : texts.perPeriod(price, unit, count)
+}
+
+/** Trial, number of payments and setup fee, each where there is one. */
+export function termWords(plan: PlanRow, texts: Texts): string[] {
+  const words: string[] = []
+  if (plan.trialPeriod > 0) words.push(texts.trial(plan.trialPeriod, plan.trialType))
+  if (plan.billingCycle === 'specific' && plan.billingCycleNum) words.push(texts.cycles(plan.billingCycleNum))
+  if (plan.setupFeeMinor > 0n) words.push(texts.setupFee(money(plan.setupFeeMinor, plan.currencyCode, texts)))
+  return words
+}
