@@ -77,7 +77,7 @@ create table account_webhook_delivery (
   last_error text,
   last_duration_ms int,
   -- every attempt: [{ at, status, error, durationMs }]
-  history json not null default '[]',
+  history jsonb not null default '[]',
   -- the body, for a test call, which has no event
   test_body text,
   created_at timestamptz not null,

@@ -3,6 +3,7 @@ import type { Route } from '../platform/endpoint.ts'
 import * as accounts from './endpoints.ts'
 import type { Catalogue } from './events/catalogue.ts'
 import * as events from './events/endpoints.ts'
+import * as webhooks from './webhooks/endpoints.ts'
 
 /** What the account API must know of all services: what they do in time, and what they tell. */
 export interface AllServices {
@@ -22,6 +23,17 @@ export const accountRoutes = ({ keepers, catalogue }: AllServices): Route[] => [
   ['GET', '/clock', accounts.getClock],
   ['PUT', '/clock', accounts.putClock],
   ['POST', '/clock/advance', accounts.advance(keepers)],
+  ['GET', '/webhooks', webhooks.list],
+  ['POST', '/webhooks', webhooks.create(catalogue)],
+  ['GET', '/webhooks/{id}', webhooks.get],
+  ['PUT', '/webhooks/{id}', webhooks.update(catalogue)],
+  ['DELETE', '/webhooks/{id}', webhooks.remove],
+  ['POST', '/webhooks/{id}/rotate-secret', webhooks.rotateSecret],
+  ['POST', '/webhooks/{id}/enable', webhooks.enable],
+  ['POST', '/webhooks/{id}/disable', webhooks.disable],
+  ['POST', '/webhooks/{id}/test', webhooks.test(catalogue)],
+  ['GET', '/webhooks/{id}/deliveries', webhooks.deliveries],
+  ['POST', '/webhooks/{id}/replay', webhooks.replayEvents],
   ['GET', '/events', events.listEvents(catalogue)],
   ['GET', '/events/stream', events.streamEvents(catalogue)],
   ['GET', '/events/types', events.listEventTypes(catalogue)],

@@ -3,6 +3,9 @@ import { does, queue } from '../platform/jobs.ts'
 import type { Service } from '../platform/service.ts'
 import { baseUrls } from './accounts.ts'
 import { type AllServices, accountRoutes } from './routes.ts'
+import { accountEventTypes } from './webhooks/event-types.ts'
+import { eventWork } from './webhooks/jobs.ts'
+import { eventLoop } from './webhooks/loop.ts'
 
 const purge = queue<object>('account_purge_idempotency_keys')
 
@@ -14,9 +17,12 @@ export const accountService = (all: AllServices): Service => ({
   routes: accountRoutes(all),
   openRoutes: [],
   pages: [],
-  eventTypes: [],
-  work: platform => [does(purge, async () => void (await purgeIdempotencyKeys(platform.db)), { cron: '17 * * * *' })],
-  loops: () => [],
+  eventTypes: accountEventTypes,
+  work: platform => [
+    does(purge, async () => void (await purgeIdempotencyKeys(platform.db)), { cron: '17 * * * *' }),
+    ...eventWork(platform),
+  ],
+  loops: platform => [eventLoop(platform)],
   keepers: () => [],
   demo: async () => [],
   audit: async () => [],

@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import type { Endpoint } from './endpoint.ts'
 import { FailureSchema } from './schema.ts'
 import type { Service } from './service.ts'
@@ -39,7 +39,10 @@ function operation(method: string, path: string, endpoint: Endpoint): object {
     ...(endpoint.description && { description: endpoint.description }),
     parameters: [...parameters(endpoint.params, 'path'), ...parameters(endpoint.query, 'query')],
     ...(endpoint.body && {
-      requestBody: { required: true, content: { 'application/json': { schema: endpoint.body } } },
+      requestBody: {
+        required: !Type.IsOptional(endpoint.body),
+        content: { 'application/json': { schema: endpoint.body } },
+      },
     }),
     responses: {
       200: {

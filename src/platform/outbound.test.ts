@@ -675,3 +675,34 @@ test('rules open their block and nothing beside it', async () => {
   expect(await allows('fd00::/8', '[fc00::1]')).toBe(false)
   expect(await allows('0.0.0.0/0', '[::1]')).toBe(false)
 })
+
+test('where the beginning is enough, a long body is cut instead of refused, and the rest is not read', async () => {
+  let open = true
+  const { port } = await serve((_, response) => {
+    response.on('close', () => {
+      open = false
+    })
+    response.writeHead(200, { 'content-length': String(50_000_000) })
+    response.write('x'.repeat(100_000))
+  })
+  const made = outbound()
+  const answer = await made.fetch(`http://${OPEN}:${port}/`, { maxBytes: 1_000, whenTooLarge: 'cut' })
+  expect([answer.status, answer.body.toString()]).toEqual([200, 'x'.repeat(1_000)])
+  await expect.poll(() => open).toBe(false)
+})
+
+test('a URL can be checked without being fetched', async () => {
+  const made = outbound({ 'good.test': [OPEN], 'bad.test': [OPEN, CLOSED] })
+  await made.check('https://good.test/hook')
+  await made.check(`http://${OPEN}:9/`)
+  const reasons = []
+  for (const url of [
+    'https://bad.test/',
+    `http://${CLOSED}/`,
+    'https://none.test/',
+    'ftp://good.test/',
+    'http://a:b@good.test/',
+  ])
+    reasons.push((await refused(made.check(url))).reason)
+  expect(reasons).toEqual(['private_address', 'private_address', 'unresolvable', 'not_http', 'credentials_in_url'])
+})

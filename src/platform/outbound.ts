@@ -27,6 +27,8 @@ export interface OutboundOptions {
   timeoutMs?: number
   /** Of the body, as received and after decompression. */
   maxBytes?: number
+  /** refuse (default), or cut: the beginning of the body is enough, and is returned as received. */
+  whenTooLarge?: 'refuse' | 'cut'
   /** 0 returns redirects as they are. */
   maxRedirects?: number
   /** When it aborts, the call rejects with its reason, not with OutboundRefused. */
@@ -44,6 +46,8 @@ export interface OutboundAnswer {
 
 export interface Outbound {
   fetch(url: string, options?: OutboundOptions): Promise<OutboundAnswer>
+  /** Refuses what a fetch would refuse before it connects: the form of the URL, and where its name leads now. */
+  check(url: string): Promise<void>
   /** Waits for calls under way. */
   close(): Promise<void>
 }
@@ -79,6 +83,7 @@ type Resolve = (hostname: string) => Promise<string[]>
 interface Call {
   signal: AbortSignal
   maxBytes: number
+  cut: boolean
   sent: boolean
 }
 
@@ -101,6 +106,7 @@ export function createOutbound(
   options: { resolve?: Resolve; connectionsPerOrigin?: number } = {},
 ): Outbound {
   const isAllowed = addressCheck(rules.allowPrivate)
+  const resolveChecked = checkedResolve(options.resolve ?? resolveBySystem, isAllowed)
   const agent = new Agent({
     connections: options.connectionsPerOrigin ?? CONNECTIONS_PER_ORIGIN,
     // One request a connection at a time: a stranger's server cannot hold up the requests of others.
@@ -111,7 +117,7 @@ export function createOutbound(
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: {
-      lookup: checkedLookup(options.resolve ?? resolveBySystem, isAllowed),
+      lookup: lookupBy(resolveChecked),
       timeout: CONNECT_TIMEOUT_MS,
       // Named, because NODE_TLS_REJECT_UNAUTHORIZED would switch it off.
       rejectUnauthorized: true,
@@ -120,6 +126,12 @@ export function createOutbound(
 
   return {
     fetch: (url, options = {}) => fetchGuarded(agent, isAllowed, url, options),
+    async check(url) {
+      const target = parseTarget(url)
+      refusePrivateLiteral(target, isAllowed)
+      const host = target.hostname.replace(/^\[|\]$/g, '')
+      if (!isIP(host)) await resolveChecked(host)
+    },
     close: () => agent.close(),
   }
 }
@@ -128,7 +140,7 @@ async function fetchGuarded(
   agent: Agent,
   isAllowed: (address: string) => boolean,
   url: string,
-  { timeoutMs = 10_000, maxBytes = 1_048_576, maxRedirects = 3, signal, ...request }: OutboundOptions,
+  { timeoutMs = 10_000, maxBytes = 1_048_576, whenTooLarge, maxRedirects = 3, signal, ...request }: OutboundOptions,
 ): Promise<OutboundAnswer> {
   const startedAt = performance.now()
   let hop: Hop = {
@@ -142,6 +154,7 @@ async function fetchGuarded(
   const call: Call = {
     signal: signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal,
     maxBytes,
+    cut: whenTooLarge === 'cut',
     sent: false,
   }
   try {
@@ -151,7 +164,8 @@ async function fetchGuarded(
       const next = maxRedirects > 0 ? redirected(hop, answer) : undefined
       if (!next) {
         const durationMs = Math.round(performance.now() - startedAt)
-        return { ...(await decompress(answer, maxBytes, hop.url)), url: hop.url.href, durationMs }
+        const read = call.cut ? answer : await decompress(answer, maxBytes, hop.url)
+        return { ...read, url: hop.url.href, durationMs }
       }
       if (redirects === maxRedirects) {
         throw refusal('too_many_redirects', `There are more than ${maxRedirects} redirects.`)
@@ -200,14 +214,18 @@ function exchange(agent: Agent, call: Call, hop: Hop, followed: boolean): Promis
           // Nobody reads the page that comes with a redirect, and it may be endless.
           done(() => resolve({ ...answer, body: Buffer.alloc(0) }))
           started.abort(new Error('Redirected'))
-        } else if (hop.method !== 'HEAD' && Number(answer.headers['content-length']) > call.maxBytes) {
+        } else if (!call.cut && hop.method !== 'HEAD' && Number(answer.headers['content-length']) > call.maxBytes) {
           throw tooLarge(hop.url, call.maxBytes)
         }
       },
-      onResponseData(_, chunk) {
+      onResponseData(started, chunk) {
         size += chunk.length
-        if (size > call.maxBytes) throw tooLarge(hop.url, call.maxBytes)
+        if (size > call.maxBytes && !call.cut) throw tooLarge(hop.url, call.maxBytes)
         chunks.push(chunk)
+        if (size > call.maxBytes) {
+          done(() => resolve({ ...answer, body: Buffer.concat(chunks).subarray(0, call.maxBytes) }))
+          started.abort(new Error('Enough was read'))
+        }
       },
       onResponseEnd: () => done(() => resolve({ ...answer, body: Buffer.concat(chunks) })),
       onResponseError: (_, error) => done(() => reject(error)),
@@ -326,8 +344,8 @@ const resolveBySystem: Resolve = async hostname =>
   (await systemLookup(hostname, { all: true })).map(({ address }) => address)
 
 /** Every address must pass, not just one: which of them is connected to is up to chance and the network. */
-function checkedLookup(resolve: Resolve, isAllowed: (address: string) => boolean): LookupFunction {
-  async function check(hostname: string) {
+function checkedResolve(resolve: Resolve, isAllowed: (address: string) => boolean) {
+  return async (hostname: string) => {
     const addresses = await resolve(hostname).catch(cause => {
       throw unresolvable(hostname, cause)
     })
@@ -335,8 +353,11 @@ function checkedLookup(resolve: Resolve, isAllowed: (address: string) => boolean
     if (!addresses.every(isAllowed)) throw privateAddress(hostname)
     return addresses.map(address => ({ address, family: isIP(address) }))
   }
+}
+
+function lookupBy(resolveChecked: ReturnType<typeof checkedResolve>): LookupFunction {
   return (hostname, options, callback) => {
-    check(hostname).then(
+    resolveChecked(hostname).then(
       checked => (options.all ? callback(null, checked) : callback(null, checked[0]!.address, checked[0]!.family)),
       error => callback(error, ''),
     )

@@ -1,5 +1,6 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import addFormats from 'ajv-formats'
+import { type TSchema, Type } from 'typebox'
 import { badRequest, type FieldError, type Problem } from './problem.ts'
 
 const options = { allErrors: true, removeAdditional: false, useDefaults: true, strict: false, messages: true } as const
@@ -7,10 +8,12 @@ const bodyAjv = new Ajv({ ...options, coerceTypes: false })
 const queryAjv = new Ajv({ ...options, coerceTypes: 'array' })
 for (const ajv of [bodyAjv, queryAjv]) (addFormats as unknown as (ajv: Ajv) => void)(ajv)
 
-/** Bodies keep their JSON types; only what comes as text (query, path) is read as the type the schema names. */
+/** Bodies keep their JSON types (and may be missing where their schema is optional); only what comes as text (query, path) is read as the type the schema names. */
 export function compileValidator(schema: object, part: string | undefined) {
   const validate = (part === 'body' ? bodyAjv : queryAjv).compile(schema)
+  const mayBeMissing = part === 'body' && Type.IsOptional(schema as TSchema)
   return (data: unknown) => {
+    if (mayBeMissing && (data === undefined || data === null)) return { value: data }
     if (validate(data)) return { value: data }
     return { error: validationProblem(validate.errors ?? [], part ?? 'body') }
   }
