@@ -1,10 +1,12 @@
 import type { Route } from '../platform/endpoint.ts'
 import * as categories from './addon-categories/endpoints.ts'
 import * as addons from './addons/endpoints.ts'
+import * as coupons from './coupons/endpoints.ts'
 import * as customers from './customers/endpoints.ts'
 import * as multiplans from './multiplans/endpoints.ts'
 import * as plans from './plans/endpoints.ts'
 import * as products from './products/endpoints.ts'
+import * as taxes from './taxes/endpoints.ts'
 
 /** The API of this service, in the order of its specification, then what is ours besides. */
 export const billingRoutes: readonly Route[] = [
@@ -40,4 +42,12 @@ export const billingRoutes: readonly Route[] = [
   ['POST', '/addoncategory/{product_id}', categories.create],
   ['GET', '/addonlistcategory/{product_id}', categories.list],
   ['DELETE', '/addoncategory/{id}', categories.remove],
+  ['POST', '/coupon/{product_id}', coupons.create],
+  ['GET', '/coupon/{product_id}', coupons.list],
+  ['PUT', '/coupon/{id}', coupons.update],
+  ['DELETE', '/coupons/{id}', coupons.remove],
+  ['POST', '/taxes', taxes.create],
+  ['GET', '/taxes', taxes.list],
+  ['PUT', '/taxes/{id}', taxes.update],
+  ['DELETE', '/taxes/{id}', taxes.remove],
 ]

@@ -6,12 +6,14 @@ import { emit } from '../../platform/events.ts'
 import { newId } from '../../platform/ids.ts'
 import { conflict, fail, invalidField, notFound, unprocessable } from '../../platform/problem.ts'
 import { useCategories } from '../addon-categories/addon-categories.ts'
-import { currencySymbol, exponentOf } from '../currencies.ts'
+import { currencySymbol } from '../currencies.ts'
 import { carryMinor, readFlag } from '../fields.ts'
 import { toMajor } from '../money.ts'
 import { selectPlans, showAssociation } from '../plans/associate.ts'
+import { chooseCurrency } from '../plans/choose-currency.ts'
 import type { PlanRow } from '../plans/store.ts'
 import { lockProductForUse } from '../products/products.ts'
+import { addonInUse } from '../subscriptions/usage.ts'
 import type { AddonChanges, AddonFields, AddonSchema } from './schema.ts'
 import type { AddonRow } from './store.ts'
 import * as store from './store.ts'
@@ -91,6 +93,11 @@ export function deleteAddon(db: Database, business: Business, id: string): Promi
   return db.begin(async tx => {
     const now = await nowFor(tx, business)
     const addon = (await store.lockAddon(tx, business.id, id)) ?? fail(notFound('Add-on'))
+    if (await addonInUse(tx, business.id, id))
+      throw unprocessable(
+        'addon_in_use',
+        `The add-on "${addon.name}" is in a live subscription. Set its status to false to sell it no longer.`,
+      )
     await store.hideAddon(tx, business.id, id, now)
     await emit(tx, event(business.id, 'addon_delete', addon, now))
     return addon
@@ -130,7 +137,13 @@ async function withChanges(
   changes: Static<typeof AddonChanges>,
 ): Promise<AddonRow> {
   const plans = await selectPlans(tx, business.id, addon.productId, changes, addon.planIds)
-  const currencyCode = await chooseCurrency(tx, business, addon, { plans, given: changes.currency_code })
+  const currencyCode = await chooseCurrency(tx, business, {
+    given: changes.currency_code,
+    before: addon.currencyCode,
+    plans,
+    productId: addon.productId,
+  })
+  checkCurrency(currencyCode, plans)
   const billingPeriod = changes.billing_period ?? addon.billingPeriod
   const billingPeriodNum = changes.billing_period_num ?? addon.billingPeriodNum
   if (billingPeriodNum > longestPeriod[billingPeriod])
@@ -163,32 +176,13 @@ async function withChanges(
   }
 }
 
-/**
- * Spec silent: an add-on has a currency, because it is sold on one invoice with its plan. By default it is that of its
- * plans, or of the product's plans where all are sold in one, else the business's.
- */
-async function chooseCurrency(
-  tx: Tx,
-  business: Business,
-  addon: AddonRow,
-  { plans, given }: { plans: PlanRow[] | null; given: string | undefined },
-): Promise<string> {
-  const ofPlans = new Set(plans?.map(plan => plan.currencyCode))
-  const chosen =
-    given?.toUpperCase() || addon.currencyCode || [...ofPlans][0] || (await ofProduct()) || business.currency
-  exponentOf(chosen)
-  if (plans?.some(plan => plan.currencyCode !== chosen))
+function checkCurrency(currency: string, plans: PlanRow[] | null): void {
+  if (plans?.some(plan => plan.currencyCode !== currency))
     throw unprocessable(
       'addon_currency',
-      `The add-on is sold in ${chosen}, but not all of its plans are. Make one add-on for each currency.`,
-      [{ field: 'plans_array', message: `must hold plans sold in ${chosen}` }],
+      `The add-on is sold in ${currency}, but not all of its plans are. Make one add-on for each currency.`,
+      [{ field: 'plans_array', message: `must hold plans sold in ${currency}` }],
     )
-  return chosen
-
-  async function ofProduct() {
-    const currencies = await store.currenciesOfProduct(tx, business.id, addon.productId)
-    return currencies.length === 1 ? currencies[0]?.currency : undefined
-  }
 }
 
 export const showAddon = (row: AddonRow): Static<typeof AddonSchema> => ({

@@ -98,11 +98,6 @@ export async function pageOfAddons(
   return { rows, total: only(count).total }
 }
 
-/** The currencies that the product's plans are sold in. */
-export const currenciesOfProduct = (db: Db, businessId: string, productId: string) => db<{ currency: string }[]>`
-  select distinct currency_code as currency from billing_plan
-  where business_id = ${businessId} and product_id = ${productId} and deleted_at is null limit 2`
-
 export const updateAddon = (tx: Tx, businessId: string, addon: AddonRow) =>
   tx<AddonRow[]>`
   update billing_addon set ${tx(values(addon))} where business_id = ${businessId} and id = ${addon.id}

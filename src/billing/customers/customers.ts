@@ -4,9 +4,10 @@ import { nowFor } from '../../platform/clock.ts'
 import { type Database, type Db, isUniqueViolation, type Tx } from '../../platform/database.ts'
 import { type EventSource, emit } from '../../platform/events.ts'
 import { newId } from '../../platform/ids.ts'
-import { conflict, fail, invalidField, notFound } from '../../platform/problem.ts'
+import { conflict, fail, invalidField, notFound, unprocessable } from '../../platform/problem.ts'
 import { countryCode } from '../countries.ts'
 import { toMajor } from '../money.ts'
+import { creditByCustomer, customerInUse } from '../subscriptions/usage.ts'
 import type { Address, CustomerChanges, CustomerFields, CustomerSchema } from './schema.ts'
 import type { CustomerRow } from './store.ts'
 import * as store from './store.ts'
@@ -64,6 +65,8 @@ export function deleteCustomer(db: Database, business: Business, id: string): Pr
   return db.begin(async tx => {
     const now = await nowFor(tx, business)
     const customer = (await store.lockCustomer(tx, business.id, id)) ?? fail(notFound('Customer'))
+    if (await customerInUse(tx, business.id, id))
+      throw unprocessable('customer_in_use', 'The customer has live subscriptions. Cancel them first.')
     await store.hideCustomer(tx, business.id, id, now)
     await emit(tx, event(business.id, 'customer_delete', customer, { source: 'api', at: now }))
     return customer
@@ -150,6 +153,20 @@ export const showCustomer = (
   createdAt: row.createdAt,
   updatedAt: row.updatedAt,
 })
+
+/** Customers as answers show them, with what each has as credit now. */
+export async function showCustomers(
+  db: Db,
+  business: Pick<Business, 'id' | 'currency'>,
+  rows: readonly CustomerRow[],
+): Promise<Static<typeof CustomerSchema>[]> {
+  const { id, currency } = business
+  const credits = await creditByCustomer(db, id, { customerIds: rows.map(row => row.id), currency })
+  return rows.map(row => {
+    const minor = credits.get(row.id)
+    return showCustomer(row, minor === undefined ? null : { minor, currency })
+  })
+}
 
 const event = (
   businessId: string,

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { only } from '../../platform/database.ts'
 import { endpoint } from '../../platform/endpoint.ts'
 import { pageRequest } from '../../platform/page.ts'
 import { PageQuery } from '../../platform/schema.ts'
@@ -12,7 +13,7 @@ export const create = endpoint({
   answer: envelope(CustomerSchema),
   run: async ({ db, business, body }) => {
     const customer = await db.begin(tx => customers.createCustomer(tx, business, body))
-    return ok('Customer created', customers.showCustomer(customer, null))
+    return ok('Customer created', only(await customers.showCustomers(db, business, [customer])))
   },
 })
 
@@ -22,7 +23,7 @@ export const getByEmail = endpoint({
   answer: envelope(CustomerSchema),
   run: async ({ db, business, query }) => {
     const customer = await customers.getCustomerByEmail(db, business.id, query.email)
-    return ok('Customer', customers.showCustomer(customer, null))
+    return ok('Customer', only(await customers.showCustomers(db, business, [customer])))
   },
 })
 
@@ -32,7 +33,7 @@ export const get = endpoint({
   answer: envelope(CustomerSchema),
   run: async ({ db, business, params }) => {
     const customer = await customers.getCustomer(db, business.id, params.customer_id)
-    return ok('Customer', customers.showCustomer(customer, null))
+    return ok('Customer', only(await customers.showCustomers(db, business, [customer])))
   },
 })
 
@@ -43,8 +44,7 @@ export const list = endpoint({
   run: async ({ db, business, query }) => {
     const page = pageRequest(query)
     const { rows, total } = await customers.pageOfCustomers(db, business.id, page)
-    const shown = rows.map(row => customers.showCustomer(row, null))
-    return okPage('Customers', shown, page, total)
+    return okPage('Customers', await customers.showCustomers(db, business, rows), page, total)
   },
 })
 
@@ -56,7 +56,7 @@ export const update = endpoint({
   answer: envelope(CustomerSchema),
   run: async ({ db, business, params, body }) => {
     const customer = await customers.updateCustomer(db, business, params.customer_id, body)
-    return ok('Customer updated', customers.showCustomer(customer, null))
+    return ok('Customer updated', only(await customers.showCustomers(db, business, [customer])))
   },
 })
 
@@ -67,6 +67,6 @@ export const remove = endpoint({
   answer: envelope(CustomerSchema),
   run: async ({ db, business, params }) => {
     const customer = await customers.deleteCustomer(db, business, params.customer_id)
-    return ok('Customer deleted', customers.showCustomer(customer, null))
+    return ok('Customer deleted', only(await customers.showCustomers(db, business, [customer])))
   },
 })

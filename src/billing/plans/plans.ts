@@ -9,6 +9,7 @@ import { currencySymbol, exponentOf } from '../currencies.ts'
 import { carryMinor, readFlag, readWhole } from '../fields.ts'
 import { toMajor } from '../money.ts'
 import { lockProductAlone, lockProductForUse } from '../products/products.ts'
+import { planInUse } from '../subscriptions/usage.ts'
 import type { PlanChanges, PlanFields, PlanSchema } from './schema.ts'
 import type { PlanRow } from './store.ts'
 import * as store from './store.ts'
@@ -77,6 +78,11 @@ export function updatePlan(
           'A plan stays with its product. Create a plan in the other product instead.',
         )
       const after = withChanges({ ...before, updatedAt: now }, changes)
+      if (soldTermsDiffer(before, after) && (await planInUse(tx, business.id, id)))
+        throw unprocessable(
+          'plan_in_use',
+          `The plan "${before.planName}" has live subscriptions, so its currency, type and billing period are fixed. Create another plan instead.`,
+        )
       const plan = await store.updatePlan(tx, business.id, after)
       await emit(tx, event(business.id, 'plan_update', plan, now))
       return plan
@@ -92,11 +98,25 @@ export function deletePlan(db: Database, business: Business, id: string): Promis
     const { productId } = await getPlan(tx, business.id, id)
     await lockProductAlone(tx, business.id, productId)
     const plan = (await store.lockPlan(tx, business.id, id)) ?? fail(notFound('Plan'))
+    if (await planInUse(tx, business.id, id))
+      throw unprocessable(
+        'plan_in_use',
+        `The plan "${plan.planName}" has live subscriptions. Set plan_active to false to sell it no longer.`,
+      )
     await store.hidePlan(tx, business.id, plan, now)
     await emit(tx, event(business.id, 'plan_delete', plan, now))
     return plan
   })
 }
+
+/** Spec silent: what a running subscription is reckoned by must not change under it; its price it keeps itself. */
+const soldTermsDiffer = (a: PlanRow, b: PlanRow) =>
+  a.currencyCode !== b.currencyCode ||
+  a.planType !== b.planType ||
+  a.billingPeriod !== b.billingPeriod ||
+  a.billingPeriodNum !== b.billingPeriodNum ||
+  a.billingCycle !== b.billingCycle ||
+  a.billingCycleNum !== b.billingCycleNum
 
 const codeTaken = (code: string) =>
   conflict('plan_code_taken', `Another plan of this product has the code "${code}". Choose another plan_code.`, [

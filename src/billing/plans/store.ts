@@ -112,6 +112,11 @@ export async function pageOfPlans(
   return { rows, total: only(count).total }
 }
 
+/** The currencies that the product's plans are sold in. */
+export const currenciesOfProduct = (db: Db, businessId: string, productId: string) => db<{ currency: string }[]>`
+  select distinct currency_code as currency from billing_plan
+  where business_id = ${businessId} and product_id = ${productId} and deleted_at is null limit 2`
+
 export const updatePlan = (tx: Tx, businessId: string, plan: PlanRow) =>
   tx<PlanRow[]>`
   update billing_plan set ${tx(values(tx, plan))} where business_id = ${businessId} and id = ${plan.id}

@@ -4,7 +4,8 @@ import { nowFor } from '../../platform/clock.ts'
 import type { Database, Db, Tx } from '../../platform/database.ts'
 import { emit } from '../../platform/events.ts'
 import { newId } from '../../platform/ids.ts'
-import { fail, notFound } from '../../platform/problem.ts'
+import { fail, notFound, unprocessable } from '../../platform/problem.ts'
+import { productInUse } from '../subscriptions/usage.ts'
 import type { ProductChanges, ProductFields, ProductSchema } from './schema.ts'
 import type { ProductRow } from './store.ts'
 import * as store from './store.ts'
@@ -75,6 +76,11 @@ export function deleteProduct(db: Database, business: Business, id: string): Pro
   return db.begin(async tx => {
     const now = await nowFor(tx, business)
     const product = await lockProductAlone(tx, business.id, id)
+    if (await productInUse(tx, business.id, id))
+      throw unprocessable(
+        'product_in_use',
+        `The product "${product.productName}" has live subscriptions. Cancel them first, or set its plans' plan_active to false.`,
+      )
     await store.hideProduct(tx, business.id, id, now)
     await emit(tx, event(business.id, 'product_delete', product, now))
     return product
