@@ -1,5 +1,6 @@
 import type { Service } from '../platform/service.ts'
 import { emailRoutes } from './routes.ts'
+import { erasureKeeper, foldLoop, subscriberWork } from './subscribers/jobs.ts'
 
 export const emailService: Service = {
   name: 'email',
@@ -9,9 +10,9 @@ export const emailService: Service = {
   openRoutes: [],
   pages: [],
   eventTypes: [],
-  work: () => [],
-  loops: () => [],
-  keepers: () => [],
+  work: platform => [...subscriberWork(platform)],
+  loops: platform => [foldLoop(platform)],
+  keepers: platform => [erasureKeeper(platform)],
   demo: async () => [],
   audit: async () => [],
 }

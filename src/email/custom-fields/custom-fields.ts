@@ -50,8 +50,12 @@ export async function defineCustomField(
 }
 
 /** Spec silent: the type of a field can't change, because the values that people already have would no longer fit. */
-export const renameCustomField = async (db: Database, businessId: string, id: string, name: string, now: Date) =>
-  (await store.rename(db, businessId, { id, name }, now)) ?? fail(notFound('Custom field'))
+export const renameCustomField = async (
+  db: Database,
+  businessId: string,
+  field: { id: string; name: string },
+  now: Date,
+) => (await store.rename(db, businessId, field, now)) ?? fail(notFound('Custom field'))
 
 /** Spec silent: `company` and `position` stay. Values of a removed field stay stored but are no longer shown. */
 export async function removeCustomField(db: Database, businessId: string, id: string): Promise<CustomField> {

@@ -35,3 +35,13 @@ export const leadScoreSettings = async (db: Db, businessId: string): Promise<Lea
 })
 
 export const scoreOf = (rule: ScoreRule) => (rule.status === 'active' ? rule.value : 0)
+
+/** The settings as statistics show them; a business that never changed them has them since it exists. */
+export async function leadScoreConfig(db: Db, businessId: string) {
+  const saved = await store.findOrBeginning(db, businessId)
+  const { hotFrom, coldTo, ...rules } = { ...defaultLeadScore, ...saved.settings }
+  return {
+    thresholds: { hotFrom, coldTo },
+    shown: { ...rules, createdAt: saved.createdAt, updatedAt: saved.updatedAt },
+  }
+}

@@ -18,3 +18,9 @@ export const save = (db: Db, businessId: string, settings: LeadScoreSettings, no
   values (${businessId}, ${db.json(settings as never)}, ${now}, ${now})
   on conflict (business_id) do update set settings = excluded.settings, updated_at = excluded.updated_at
   returning ${columns(db)}`.then(only)
+
+export const findOrBeginning = (db: Db, businessId: string) =>
+  db<LeadScoreRow[]>`
+  select coalesce(l.settings, '{}') as settings, coalesce(l.created_at, b.created_at) as "createdAt",
+    coalesce(l.updated_at, b.created_at) as "updatedAt"
+  from account_business b left join email_lead_score l on l.business_id = b.id where b.id = ${businessId}`.then(only)

@@ -41,3 +41,5 @@ function lastOfEach(entries: NewSuppression[]): NewSuppression[] {
   }
   return [...byAddress.values()]
 }
+
+export const suppressionOf = store.find

@@ -1,0 +1,131 @@
+import type { Database, Tx } from '../../platform/database.ts'
+import { leadScoreSettings } from '../lead-score/lead-score.ts'
+import { BlockMasks, keysOf } from './bitmaps.ts'
+import { type Change, type Facets, isEngaged } from './facets.ts'
+import * as store from './store-fold.ts'
+
+/**
+ * Folding takes changes off the log and adds them to the totals and bitmaps, in one transaction: a reader sees a change
+ * either in the log or folded, never both or neither. One folding of a business runs at a time (its row in email_fold is
+ * locked); writers only ever append to the log, so they wait for nobody. If folding stands still, totals stay exact and
+ * only become slower to read.
+ */
+export const foldBatch = 5_000
+const engagementStepMs = 60_000
+
+/** Folds one batch; answers how many changes it took. */
+export function foldChanges(
+  db: Database,
+  businessId: string,
+  now: Date,
+  options: { wait?: boolean } = {},
+): Promise<number> {
+  return db.begin(async tx => {
+    const state = await store.lockFold(tx, businessId, now, options.wait ?? false)
+    if (!state) return 0
+    const taken = await foldBatchIn(tx, businessId, state.engagedAsOf)
+    if (Math.abs(now.getTime() - state.engagedAsOf.getTime()) >= engagementStepMs)
+      await store.moveEngagement(tx, businessId, { from: state.engagedAsOf, to: now })
+    return taken
+  })
+}
+
+export async function foldAll(db: Database, businessId: string, now: Date): Promise<number> {
+  for (let total = 0; ; ) {
+    const taken = await foldChanges(db, businessId, now, { wait: true })
+    total += taken
+    if (taken < foldBatch) return total
+  }
+}
+
+/** For a transaction that already holds the fold's lock. */
+export async function foldBatchIn(tx: Tx, businessId: string, engagedAsOf: Date): Promise<number> {
+  const changes = await store.takeChanges(tx, businessId, foldBatch)
+  if (changes.length === 0) return 0
+  const { hotFrom, coldTo } = await leadScoreSettings(tx, businessId)
+  const counts = new Counts({ hotFrom, coldTo, engagedAsOf })
+  for (const change of changes) counts.add(change)
+  await store.addCounts(tx, businessId, counts.rows())
+  const masks = new BlockMasks()
+  for (const { slot, before, after } of netChanges(changes)) masks.change(slot, keysOf(before), keysOf(after))
+  await store.applyMasks(tx, businessId, masks.rows())
+  const texts = changes.filter(change => change.textChanged).map(change => change.slot)
+  if (texts.length > 0) await store.addSearchTodo(tx, businessId, [...new Set(texts)])
+  return changes.length
+}
+
+/** Changes of one subscriber are in order; only its first and last state matter to the bitmaps. */
+function netChanges(changes: readonly Change[]): Iterable<{ slot: number; before?: Facets; after?: Facets }> {
+  const net = new Map<number, { slot: number; before?: Facets; after?: Facets }>()
+  for (const { slot, before, after } of changes) {
+    const known = net.get(slot)
+    if (known) known.after = after
+    else net.set(slot, { slot, before, after })
+  }
+  return net.values()
+}
+
+/** Sums changes to one row for each total they touch. */
+class Counts {
+  readonly #rows = new Map<string, store.CountRow>()
+  readonly #rules: { hotFrom: number; coldTo: number; engagedAsOf: Date }
+
+  constructor(rules: { hotFrom: number; coldTo: number; engagedAsOf: Date }) {
+    this.#rules = rules
+  }
+
+  add({ before, after, at }: Change): void {
+    if (before) this.#addFacets(before, -1, at)
+    if (after) this.#addFacets(after, 1, at)
+  }
+
+  rows(): store.CountRow[] {
+    return [...this.#rows.values()]
+  }
+
+  #addFacets(facets: Facets, sign: number, at: Date): void {
+    this.#addTo('all', 0, facets, sign, at)
+    for (const number of facets.listNumbers) this.#addTo('list', number, facets, sign, at)
+    for (const number of facets.tagNumbers) this.#addTo('tag', number, facets, sign, at)
+  }
+
+  #addTo(kind: store.CountRow['kind'], number: number, facets: Facets, sign: number, at: Date): void {
+    const key = kind + number
+    let row = this.#rows.get(key)
+    if (!row) {
+      row = {
+        kind,
+        number,
+        total: 0,
+        subscribed: 0,
+        unsubscribed: 0,
+        bounced: 0,
+        complaint: 0,
+        scoreSum: 0,
+        hot: 0,
+        cold: 0,
+        engaged: 0,
+        updatedAt: at,
+      }
+      this.#rows.set(key, row)
+    }
+    const { hotFrom, coldTo, engagedAsOf } = this.#rules
+    row.total += sign
+    row[facets.status] += sign
+    row.scoreSum += sign * facets.leadScore
+    if (facets.leadScore >= hotFrom) row.hot += sign
+    if (facets.leadScore <= coldTo) row.cold += sign
+    if (isEngaged(facets, engagedAsOf)) row.engaged += sign
+    if (at > row.updatedAt) row.updatedAt = at
+  }
+}
+
+/** The search index is slower to write than the rest, so it follows behind; answers how many it did. */
+export const indexSearch = (db: Database, businessId: string, limit = 2_000): Promise<number> =>
+  db.begin(tx => store.indexSearchTodo(tx, businessId, limit))
+
+/** Thresholds changed: hot and cold are counted anew, exact at this moment. */
+export async function recountLeads(tx: Tx, businessId: string, rules: { hotFrom: number; coldTo: number }, now: Date) {
+  await store.lockFold(tx, businessId, now, true)
+  await store.recountLeads(tx, businessId, rules)
+}

@@ -1,0 +1,193 @@
+import { type Db, first } from '../../platform/database.ts'
+import type { MaskRow } from './bitmaps.ts'
+import { blockBits } from './bitmaps.ts'
+import { type Change, engagedDays, type Facets } from './facets.ts'
+import type { Status } from './schema.ts'
+
+export interface CountRow {
+  kind: 'all' | 'list' | 'tag'
+  number: number
+  total: number
+  subscribed: number
+  unsubscribed: number
+  bounced: number
+  complaint: number
+  scoreSum: number
+  hot: number
+  cold: number
+  engaged: number
+  updatedAt: Date
+}
+
+/** Undefined: another process is folding this business right now. */
+export async function lockFold(db: Db, businessId: string, now: Date, wait: boolean) {
+  await db`insert into email_fold (business_id, engaged_as_of) values (${businessId}, ${now}) on conflict do nothing`
+  return db<{ engagedAsOf: Date }[]>`
+    select engaged_as_of as "engagedAsOf" from email_fold where business_id = ${businessId}
+    for update ${wait ? db`` : db`skip locked`}`.then(first)
+}
+
+interface ChangeRow {
+  slot: number
+  at: Date
+  textChanged: boolean
+  oldStatus: Status | null
+  oldScore: number
+  oldLists: number[]
+  oldTags: number[]
+  oldEngaged: Date | null
+  newStatus: Status | null
+  newScore: number
+  newLists: number[]
+  newTags: number[]
+  newEngaged: Date | null
+}
+
+/** The oldest changes, in order. Of one subscriber they are in the order of their commits, because its row was locked. */
+export async function takeChanges(db: Db, businessId: string, limit: number): Promise<Change[]> {
+  const rows = await db<ChangeRow[]>`
+    with taken as (
+      delete from email_change where business_id = ${businessId} and id in (
+        select id from email_change where business_id = ${businessId} order by id limit ${limit})
+      returning *)
+    select slot, at, text_changed as "textChanged", old_status as "oldStatus", old_score as "oldScore", old_lists as "oldLists",
+      old_tags as "oldTags", old_engaged as "oldEngaged", new_status as "newStatus", new_score as "newScore",
+      new_lists as "newLists", new_tags as "newTags", new_engaged as "newEngaged"
+    from taken order by id`
+  return rows.map(row => ({
+    slot: row.slot,
+    at: row.at,
+    textChanged: row.textChanged,
+    before: facets(row.oldStatus, row.oldScore, row.oldLists, row.oldTags, row.oldEngaged),
+    after: facets(row.newStatus, row.newScore, row.newLists, row.newTags, row.newEngaged),
+  }))
+}
+
+const facets = (
+  status: Status | null,
+  leadScore: number,
+  listNumbers: number[],
+  tagNumbers: number[],
+  engagedAt: Date | null,
+): Facets | undefined => (status === null ? undefined : { status, leadScore, listNumbers, tagNumbers, engagedAt })
+
+export const addCounts = (db: Db, businessId: string, rows: CountRow[]) => db`
+  insert into email_count as c (business_id, kind, number, total, subscribed, unsubscribed, bounced, complaint, score_sum, hot, cold,
+    engaged, updated_at)
+  select ${businessId}, r.kind, r.number, r.total, r.subscribed, r.unsubscribed, r.bounced, r.complaint, r."scoreSum", r.hot, r.cold,
+    r.engaged, r."updatedAt"
+  from jsonb_to_recordset(${db.json(rows as never)}) as r (kind text, number int, total int, subscribed int, unsubscribed int,
+    bounced int, complaint int, "scoreSum" bigint, hot int, cold int, engaged int, "updatedAt" timestamptz)
+  on conflict (business_id, kind, number) do update set
+    total = c.total + excluded.total, subscribed = c.subscribed + excluded.subscribed,
+    unsubscribed = c.unsubscribed + excluded.unsubscribed, bounced = c.bounced + excluded.bounced,
+    complaint = c.complaint + excluded.complaint, score_sum = c.score_sum + excluded.score_sum, hot = c.hot + excluded.hot,
+    cold = c.cold + excluded.cold, engaged = c.engaged + excluded.engaged, updated_at = greatest(c.updated_at, excluded.updated_at)`
+
+const empty = (db: Db) => db`repeat('0', ${blockBits})::bit(8192)`
+
+export async function applyMasks(db: Db, businessId: string, rows: MaskRow[]): Promise<void> {
+  if (rows.length === 0) return
+  const [keys, blocks] = [rows.map(row => row.key), rows.map(row => row.block)]
+  await db`
+    insert into email_bitmap (business_id, key, block, bits)
+    select ${businessId}, key, block, ${empty(db)} from unnest(${keys}::text[], ${blocks}::int[]) as m (key, block)
+    on conflict do nothing`
+  await db`
+    update email_bitmap b set bits = (b.bits | m.mask_set::bit(8192)) & ~m.mask_clear::bit(8192)
+    from unnest(${keys}::text[], ${blocks}::int[], ${rows.map(row => row.set)}::text[], ${rows.map(row => row.clear)}::text[])
+      as m (key, block, mask_set, mask_clear)
+    where b.business_id = ${businessId} and b.key = m.key and b.block = m.block`
+}
+
+/** `do update` waits for an indexing that is just taking the slot off; `do nothing` would lose it. */
+export const addSearchTodo = (db: Db, businessId: string, slots: number[]) => db`
+  insert into email_search_todo (business_id, slot) select ${businessId}, slot from unnest(${slots}::int[]) slot order by slot
+  on conflict (business_id, slot) do update set slot = excluded.slot`
+
+export const searchText = (db: Db) =>
+  db`lower(s.email) || chr(31) || lower(s.first_name) || chr(31) || lower(s.last_name)`
+
+export async function indexSearchTodo(db: Db, businessId: string, limit: number): Promise<number> {
+  const taken = await db<{ slot: number }[]>`
+    delete from email_search_todo where business_id = ${businessId} and slot in (
+      select slot from email_search_todo where business_id = ${businessId} order by slot limit ${limit} for update skip locked)
+    returning slot`
+  if (taken.length === 0) return 0
+  const slots = taken.map(row => row.slot)
+  await db`
+    insert into email_search as t (business_id, slot, text)
+    select s.business_id, s.slot, ${searchText(db)} from email_subscriber s
+    where s.business_id = ${businessId} and s.slot = any(${slots}::int[]) and s.delete_after is null order by s.slot
+    on conflict (business_id, slot) do update set text = excluded.text where t.text <> excluded.text`
+  await db`
+    delete from email_search t where t.business_id = ${businessId} and t.slot = any(${slots}::int[])
+      and not exists (select 1 from email_subscriber s where s.business_id = ${businessId} and s.slot = t.slot and s.delete_after is null)`
+  return slots.length
+}
+
+/**
+ * Who was engaged at one moment and no longer is at the other, or the reverse, counted as the folded totals know it:
+ * as the rows are now, less what the log still holds. One statement, so one snapshot.
+ */
+export async function moveEngagement(db: Db, businessId: string, move: { from: Date; to: Date }): Promise<void> {
+  const forward = move.to > move.from
+  const [low, high] = forward ? [move.from, move.to] : [move.to, move.from]
+  const since = (moment: Date) => db`${moment}::timestamptz - ${engagedDays} * interval '1 day'`
+  await db`
+    with moved as (
+      select 1 as sign, list_numbers as lists, tag_numbers as tags from email_subscriber
+      where business_id = ${businessId} and delete_after is null and status = 'subscribed'
+        and engaged_at >= ${since(low)} and engaged_at < ${since(high)}
+      union all
+      select -1, new_lists, new_tags from email_change
+      where business_id = ${businessId} and new_status = 'subscribed' and new_engaged >= ${since(low)} and new_engaged < ${since(high)}
+      union all
+      select 1, old_lists, old_tags from email_change
+      where business_id = ${businessId} and old_status = 'subscribed' and old_engaged >= ${since(low)} and old_engaged < ${since(high)}
+    ), sums as (
+      select 'all' as kind, 0 as number, sum(sign) as n from moved
+      union all select 'list', number, sum(sign) from moved, unnest(lists) number group by number
+      union all select 'tag', number, sum(sign) from moved, unnest(tags) number group by number
+    )
+    update email_count c set engaged = c.engaged + (${forward ? -1 : 1} * sums.n)::int from sums
+    where c.business_id = ${businessId} and c.kind = sums.kind and c.number = sums.number and sums.n <> 0`
+  await db`update email_fold set engaged_as_of = ${move.to} where business_id = ${businessId}`
+}
+
+/** All rows as they are now, less what the log still holds: what the folded totals must say. */
+export const recountLeads = (db: Db, businessId: string, rules: { hotFrom: number; coldTo: number }) => db`
+  with state as (
+    select 1 as sign, lead_score as score, list_numbers as lists, tag_numbers as tags from email_subscriber
+    where business_id = ${businessId} and delete_after is null
+    union all select -1, new_score, new_lists, new_tags from email_change where business_id = ${businessId} and new_status is not null
+    union all select 1, old_score, old_lists, old_tags from email_change where business_id = ${businessId} and old_status is not null
+  ), leads as (
+    select sign * (score >= ${rules.hotFrom})::int as hot, sign * (score <= ${rules.coldTo})::int as cold, lists, tags from state
+  ), sums as (
+    select 'all' as kind, 0 as number, sum(hot) as hot, sum(cold) as cold from leads
+    union all select 'list', number, sum(hot), sum(cold) from leads, unnest(lists) number group by number
+    union all select 'tag', number, sum(hot), sum(cold) from leads, unnest(tags) number group by number
+  )
+  update email_count c set hot = sums.hot, cold = sums.cold from sums
+  where c.business_id = ${businessId} and c.kind = sums.kind and c.number = sums.number`
+
+/** Walks from business to business in the index, so its cost is the number of businesses with changes, not of changes. */
+export const businessesWithChanges = (db: Db) => db<{ id: string }[]>`
+  with recursive found as (
+    (select business_id from email_change order by business_id limit 1)
+    union all
+    select (select c.business_id from email_change c where c.business_id > found.business_id order by c.business_id limit 1)
+    from found where found.business_id is not null
+  ) select business_id as id from found where business_id is not null`
+
+export const businessesWithSearchTodo = (db: Db) => db<{ id: string }[]>`
+  with recursive found as (
+    (select business_id from email_search_todo order by business_id limit 1)
+    union all
+    select (select c.business_id from email_search_todo c where c.business_id > found.business_id order by c.business_id limit 1)
+    from found where found.business_id is not null
+  ) select business_id as id from found where business_id is not null`
+
+export const businessesWithOldEngagement = (db: Db, before: Date) => db<{ id: string }[]>`
+  select business_id as id from email_fold where engaged_as_of < ${before} limit 10000`

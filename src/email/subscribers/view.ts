@@ -1,0 +1,70 @@
+import type { Business } from '../../platform/business.ts'
+import { nowFor } from '../../platform/clock.ts'
+import type { Db } from '../../platform/database.ts'
+import { customFieldsOf } from '../custom-fields/custom-fields.ts'
+import * as segments from '../segments/store.ts'
+import type { RuleContext } from '../segments/store-rules.ts'
+import type { Subscriber, SubscriberKey } from './schema.ts'
+import * as store from './store.ts'
+
+/** What is needed to show subscribers of a business: its fields, its segments, and the moment they are judged at. */
+export interface Reading extends RuleContext {
+  business: Business
+  segments: readonly segments.SegmentRow[]
+}
+
+export async function readingOf(db: Db, business: Business): Promise<Reading> {
+  const [customFields, all, now] = await Promise.all([
+    customFieldsOf(db, business.id),
+    segments.all(db, business.id),
+    nowFor(db, business),
+  ])
+  return { businessId: business.id, business, customFields, segments: all, now }
+}
+
+export async function findSubscriber(db: Db, reading: Reading, key: SubscriberKey): Promise<Subscriber | undefined> {
+  const row = await store.find(db, reading, reading.segments, key)
+  return row && toSubscriber(reading, row)
+}
+
+/** In the order of the ids given. */
+export async function subscribersByIds(db: Db, reading: Reading, ids: string[]): Promise<Subscriber[]> {
+  if (ids.length === 0) return []
+  const rows = new Map((await store.byIds(db, reading, reading.segments, ids)).map(row => [row._id, row]))
+  return ids.flatMap(id => {
+    const row = rows.get(id)
+    return row ? [toSubscriber(reading, row)] : []
+  })
+}
+
+function toSubscriber(reading: Reading, row: store.SubscriberRow): Subscriber {
+  const { suppressionType, suppressionReason, suppressedAt, suppressionUpdatedAt, activity, customFields, ...plain } =
+    row
+  const names = new Map(row.campaignDetails.map(one => [one.campaignId, one.campaignName]))
+  return {
+    ...plain,
+    userId: reading.business.userId,
+    businessId: reading.businessId,
+    customFields: Object.fromEntries(
+      reading.customFields.flatMap(({ key }) => (key in customFields ? [[key, customFields[key]]] : [])),
+    ),
+    activity: activity.map(([type, at, campaignId, machine]) => ({
+      type: type as Subscriber['activity'][number]['type'],
+      campaignId,
+      campaignName: names.get(campaignId) ?? '',
+      isMachine: machine === 1,
+      createdAt: new Date(at).toISOString(),
+    })),
+    // Spec silent: no automation exists yet, so nobody is in one.
+    automationWorkflows: [],
+    deleteAfter: null,
+    isSuppressed: suppressionType !== null,
+    // Spec silent: someone who is not suppressed has the detail too, with empty type and reason and their own times.
+    suppressionDetail: {
+      type: suppressionType ?? '',
+      reason: suppressionReason ?? '',
+      createdAt: suppressedAt ?? row.createdAt,
+      updatedAt: suppressionUpdatedAt ?? row.updatedAt,
+    },
+  }
+}
