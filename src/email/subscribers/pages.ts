@@ -15,7 +15,13 @@ export interface PageOfIds {
  * keep what matches, or to take all that match and sort them. The total, known first, tells which is shorter; so neither
  * a rare nor a common filter is slow.
  */
-export async function pageOfIds(db: Db, context: RuleContext, filter: Filter, page: PageRequest): Promise<PageOfIds> {
+export async function pageOfIds(
+  db: Db,
+  context: RuleContext,
+  filter: Filter,
+  page: PageRequest,
+  shortWalk = 1_000,
+): Promise<PageOfIds> {
   if (matchesNobody(filter)) return { total: 0, ids: [] }
   const { total, everyone } = await totalOf(db, context, filter)
   if (page.offset >= total) return { total, ids: [] }
