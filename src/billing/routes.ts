@@ -3,6 +3,7 @@ import * as categories from './addon-categories/endpoints.ts'
 import * as addons from './addons/endpoints.ts'
 import * as coupons from './coupons/endpoints.ts'
 import * as customers from './customers/endpoints.ts'
+import * as licenses from './licenses/endpoints.ts'
 import * as multiplans from './multiplans/endpoints.ts'
 import * as plans from './plans/endpoints.ts'
 import * as products from './products/endpoints.ts'
@@ -13,6 +14,7 @@ export const billingRoutes: readonly Route[] = [
   ['POST', '/multiplans', multiplans.create],
   ['POST', '/addon/{product_id}', addons.create],
   ['PUT', '/addon/{addon_id}', addons.update],
+  ['GET', '/products/{product_id}/licenses', licenses.list],
   ['GET', '/multiplans/{multiplan_id}', multiplans.get],
   ['GET', '/multiplans', multiplans.list],
   ['PUT', '/multiplans/{id}', multiplans.update],
@@ -20,6 +22,12 @@ export const billingRoutes: readonly Route[] = [
   ['GET', '/addon/{addon_id}', addons.get],
   ['GET', '/addons/{product_id}', addons.list],
   ['DELETE', '/addon/{addon_id}', addons.remove],
+  ['POST', '/products/{product_id}/licenses', licenses.create],
+  ['GET', '/products/{product_id}/licenses/{license_id}', licenses.get],
+  ['PUT', '/products/{product_id}/licenses/{license_id}', licenses.update],
+  ['DELETE', '/products/{product_id}/licenses/{license_id}', licenses.remove],
+  ['GET', '/products/{product_id}/licenses/{license_id}/codes', licenses.listCodes],
+  ['DELETE', '/products/{product_id}/licenses/{license_id}/codes/{code}', licenses.removeCode],
 
   // ours besides
   ['POST', '/product/create', products.create],
