@@ -8,7 +8,7 @@ import { checkKey, type KeyedRequest, runLocalOnce, runOutsideOnce, type StoredA
 import type { Platform } from './platform.ts'
 import { badRequest, failureBody, forbidden, invalidField, notFound, Problem, unavailable } from './problem.ts'
 import type { RateLimit } from './rate-limit.ts'
-import { findNull } from './validation.ts'
+import { findUnstorable } from './validation.ts'
 
 /** Who calls, as the service's authentication found out. */
 export interface Caller {
@@ -125,17 +125,17 @@ function addRoute(scope: FastifyInstance, scene: Scene, [method, path, endpoint]
     },
     ...(endpoint.accepts === 'stream' && { bodyLimit: 10 * 1024 ** 3 }),
     ...(endpoint.maxBytes !== undefined && { bodyLimit: endpoint.maxBytes }),
-    preValidation: async request => refuseNulls(request),
+    preValidation: async request => refuseUnstorable(request),
     handler: (request, reply) => handle(scene, endpoint, request, reply),
   })
 }
 
-function refuseNulls(request: FastifyRequest): void {
+function refuseUnstorable(request: FastifyRequest): void {
   if (request.url.includes('%00'))
     throw badRequest('validation_failed', 'The address must not contain null characters.')
   if (request.body === undefined || request.body instanceof Readable || Buffer.isBuffer(request.body)) return
-  const field = findNull(request.body)
-  if (field !== undefined) throw invalidField(field, 'must not contain null characters')
+  const found = findUnstorable(request.body)
+  if (found !== undefined) throw invalidField(found.field, found.message)
 }
 
 async function handle(

@@ -84,14 +84,29 @@ function sentence(error: ErrorObject): string {
 
 const withArticle = (type: string) => (type === 'null' ? 'null' : /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`)
 
-/** PostgreSQL text cannot hold the null character; it is refused at the door instead of failing a statement. */
-export function findNull(value: unknown, path = ''): string | undefined {
-  if (typeof value === 'string') return value.includes('\u0000') ? path || 'body' : undefined
+/** Deeper than anything an API here asks for, and shallow enough for every recursive walk over a body. */
+const maxDepth = 100
+
+/**
+ * What the database can't hold is refused at the door instead of failing a statement: null characters, and halves of
+ * characters (lone surrogates), which text would silently change and JSON columns refuse.
+ */
+export function findUnstorable(value: unknown, path = '', depth = 0): FieldError | undefined {
+  if (typeof value === 'string') return unstorableText(value, path)
   if (typeof value !== 'object' || value === null) return undefined
+  if (depth === maxDepth)
+    return { field: path.split(/[.[]/)[0] || 'body', message: `must not be nested deeper than ${maxDepth} levels` }
   for (const [name, item] of Object.entries(value)) {
-    if (name.includes('\u0000')) return path || 'body'
-    const found = findNull(item, Array.isArray(value) ? `${path}[${name}]` : path ? `${path}.${name}` : name)
+    const found =
+      unstorableText(name, path) ??
+      findUnstorable(item, Array.isArray(value) ? `${path}[${name}]` : path ? `${path}.${name}` : name, depth + 1)
     if (found !== undefined) return found
   }
+  return undefined
+}
+
+function unstorableText(text: string, path: string): FieldError | undefined {
+  if (text.includes('\u0000')) return { field: path || 'body', message: 'must not contain null characters' }
+  if (!text.isWellFormed()) return { field: path || 'body', message: 'must be valid Unicode text' }
   return undefined
 }
