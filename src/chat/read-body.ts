@@ -32,7 +32,7 @@ export function bodyReader<T extends TSchema>(schema: T, fields: TextFields = {}
 function fromJsonText(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{"]/.test(value)) return value
   try {
-    return JSON.parse(value)
+    return storable(JSON.parse(value))
   } catch {
     return value
   }

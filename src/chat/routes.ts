@@ -1,17 +1,31 @@
 import type { Route } from '../platform/endpoint.ts'
+import * as webhook from './channel/webhook-endpoints.ts'
 import * as contacts from './contacts/endpoints.ts'
+import * as conversations from './conversations/endpoints.ts'
 import * as lists from './lists/endpoints.ts'
+import * as messages from './messages/endpoints.ts'
 import * as settings from './settings/endpoints.ts'
+import * as templates from './templates/endpoints.ts'
 
 /** The API of this service, in the order of its specification, then what is ours besides. */
 export const chatRoutes: readonly Route[] = [
   ['PUT', '/contacts/{id}', contacts.updateContact],
   ['GET', '/contacts/{id}', contacts.getContact],
   ['GET', '/contacts/lists', lists.getContactLists],
+  ['POST', '/messages', messages.sendMessage],
   ['POST', '/contacts', contacts.createContacts],
   ['GET', '/contacts/', contacts.listContacts],
 
   ['POST', '/contacts/lists', lists.addContactList],
+  ['GET', '/messages/{id}', messages.getMessage],
+  ['GET', '/conversations', conversations.listConversations],
+  ['GET', '/conversations/{chatId}/messages', conversations.listMessages],
+  ['POST', '/conversations/{chatId}/messages', conversations.reply],
+  ['POST', '/conversations/{chatId}/read', conversations.markRead],
+  ['GET', '/templates', templates.listTemplates],
+  ['POST', '/templates', templates.addTemplate],
+  ['POST', '/templates/sync', templates.syncTemplates],
+  ['GET', '/templates/{idOrName}', templates.getTemplate],
   ['GET', '/settings/tags', settings.listTags],
   ['POST', '/settings/tags', settings.addTag],
   ['DELETE', '/settings/tags', settings.removeTag],
@@ -20,4 +34,10 @@ export const chatRoutes: readonly Route[] = [
   ['DELETE', '/settings/attributes', settings.removeAttribute],
   ['GET', '/settings/channel', settings.getChannel],
   ['PUT', '/settings/channel', settings.putChannel],
+]
+
+/** Proven by token and signature instead of a key. */
+export const chatOpenRoutes: readonly Route[] = [
+  ['GET', '/webhook/{settingId}', webhook.handshake],
+  ['POST', '/webhook/{settingId}', webhook.receive],
 ]

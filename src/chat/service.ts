@@ -1,18 +1,20 @@
 import type { Service } from '../platform/service.ts'
 import { auditChat } from './audit.ts'
-import { chatRoutes } from './routes.ts'
+import { intakeLoop, newsKeeper, sweepLoop } from './channel/loops.ts'
+import { chatWork } from './jobs.ts'
+import { chatOpenRoutes, chatRoutes } from './routes.ts'
 
 export const chatService: Service = {
   name: 'chat',
   title: 'Chat messaging',
   base: '/chat/api/v1',
   routes: chatRoutes,
-  openRoutes: [],
+  openRoutes: chatOpenRoutes,
   pages: [],
   eventTypes: [],
-  work: () => [],
-  loops: () => [],
-  keepers: () => [],
+  work: chatWork,
+  loops: platform => [intakeLoop(platform), sweepLoop(platform)],
+  keepers: platform => [newsKeeper(platform)],
   demo: async () => [],
   audit: auditChat,
 }

@@ -1,4 +1,5 @@
-import type { Db } from '../platform/database.ts'
+import type { Business } from '../platform/business.ts'
+import { type Db, first } from '../platform/database.ts'
 
 const shards = 8
 
@@ -30,3 +31,9 @@ export const recountTallies = (db: Db, businessId: string) => db<{ name: string;
     union all select 'list:' || list_name from chat_contact, unnest(list) list_name where business_id = ${businessId}
     union all select 'conversations' from chat_conversation where business_id = ${businessId}
   ) counted group by name order by name`
+
+/** Work that begins with a row of ours finds its business by this. */
+export const businessById = (db: Db, id: string) =>
+  db<Business[]>`
+  select id, user_id as "userId", name, time_zone as "timeZone", currency, test_mode as "testMode"
+  from account_business where id = ${id}`.then(first)

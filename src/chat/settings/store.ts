@@ -86,3 +86,6 @@ export const useMarketingEndpoint = (db: Db, businessId: string) => db`
 
 export const lockSetting = (db: Db, businessId: string) =>
   db<SettingRow[]>`select ${columns(db)} from chat_setting where business_id = ${businessId} for update`.then(only)
+
+export const connectedBusinesses = (db: Db) => db<{ businessId: string }[]>`
+  select business_id as "businessId" from chat_setting where channel_type = 'cloud' and business_account_id <> ''`

@@ -1,0 +1,129 @@
+import type { Business } from '../../platform/business.ts'
+import type { Tx } from '../../platform/database.ts'
+import { newId } from '../../platform/ids.ts'
+import { changeConsent } from '../contacts/consent.ts'
+import * as contactStore from '../contacts/store.ts'
+import { tellMessages } from '../events.ts'
+import { findNumber } from '../phone.ts'
+import { addToTallies } from '../store.ts'
+import { tallyNames } from '../tally.ts'
+import { addPhone, type Names, resolveContact } from './identity.ts'
+import { readKeyword } from './keywords.ts'
+import { insertIncoming, touchConversation } from './store-incoming.ts'
+
+/** A message that a person wrote, with the profile that came beside it. */
+export interface Incoming {
+  message: Record<string, unknown>
+  profile: Record<string, unknown> | undefined
+}
+
+const freeEntryMs = 72 * 3_600_000
+const knownTypes = new Set([
+  'text',
+  'image',
+  'video',
+  'document',
+  'audio',
+  'sticker',
+  'location',
+  'contacts',
+  'reaction',
+  'interactive',
+  'button',
+  'order',
+  'system',
+  'edit',
+  'revoke',
+])
+
+/** Keeps the message in its conversation and does what it asks for; the same message a second time does nothing. */
+export async function receiveMessage(
+  tx: Tx,
+  business: Business,
+  { message, profile }: Incoming,
+  now: Date,
+): Promise<void> {
+  const { id, at, type } = readEnvelope(message)
+  const names = readNames(message, profile)
+  if (!names.phone && !names.userId) throw new Error('The message names no sender.')
+  const contact = await resolveContact(tx, business, names, now)
+  const stored = await insertIncoming(tx, business.id, {
+    id: newId(),
+    contactId: contact.id,
+    // Kept as it came, whatever it is: a type we do not know yet must not be lost.
+    kind: knownTypes.has(type) ? type : 'unsupported',
+    sender: names.phone ?? names.userId ?? '',
+    payload: message,
+    platformId: id,
+    blocked: contact.incomingBlocked,
+    at,
+    now,
+  })
+  if (!stored) return
+  if (type === 'system') await followSystemMessage(tx, business, contact, message, now)
+  const counts = !contact.incomingBlocked && type !== 'reaction' && type !== 'system'
+  const fresh = await touchConversation(tx, business.id, {
+    contactId: contact.id,
+    messageId: stored.id,
+    at,
+    unread: counts ? 1 : 0,
+    freeEntryUntil: message.referral ? new Date(at.getTime() + freeEntryMs) : null,
+  })
+  if (fresh) await addToTallies(tx, business.id, [[tallyNames.conversations, 1]])
+  const text = textOf(message)
+  const keyword = readKeyword(text)
+  if (keyword)
+    await changeConsent(tx, business, contact.id, {
+      decision: keyword,
+      source: 'keyword',
+      evidence: text.slice(0, 200),
+      now,
+    })
+  if (!contact.incomingBlocked)
+    await tellMessages(tx, business, { type: 'message_received', source: 'channel', now }, [stored])
+}
+
+function readEnvelope(message: Record<string, unknown>) {
+  const { id, timestamp, type } = message
+  if (typeof id !== 'string' || id === '' || id.length > 512) throw new Error('The message has no id.')
+  const seconds = Number(timestamp)
+  if (!Number.isFinite(seconds) || seconds <= 0 || seconds > 8.64e12) throw new Error('The message has no time.')
+  return { id, at: new Date(seconds * 1000), type: typeof type === 'string' ? type : 'unsupported' }
+}
+
+/** `from` and `wa_id` are absent, not replaced, where a person hides their number. */
+function readNames(message: Record<string, unknown>, profile: Record<string, unknown> | undefined): Names {
+  const text = (value: unknown) =>
+    typeof value === 'string' && value !== '' && value.length <= 200 ? value : undefined
+  const shown = profile?.profile as { name?: unknown } | undefined
+  return {
+    phone: findNumber(message.from) ?? findNumber(profile?.wa_id),
+    userId: text(message.from_user_id) ?? text(profile?.user_id),
+    profileName: text(shown?.name) ?? '',
+  }
+}
+
+/** A quick reply of a template says its text too. */
+function textOf(message: Record<string, unknown>): string {
+  const { text, button } = message as { text?: { body?: unknown }; button?: { text?: unknown } }
+  const said = text?.body ?? button?.text
+  return typeof said === 'string' ? said : ''
+}
+
+/** A new number or user id of someone we know; the typed fields are read, never the sentence. */
+async function followSystemMessage(
+  tx: Tx,
+  business: Business,
+  contact: contactStore.ContactRow,
+  message: Record<string, unknown>,
+  now: Date,
+): Promise<void> {
+  const system = (message.system ?? {}) as { type?: unknown; wa_id?: unknown; user_id?: unknown }
+  const phone = findNumber(system.wa_id)
+  if (system.type === 'user_changed_number' && phone) {
+    const owners = await contactStore.contactsByNumbers(tx, business.id, [phone])
+    if (owners.length === 0) await addPhone(tx, business, contact, { phone, now })
+  }
+  if (system.type === 'user_changed_user_id' && typeof system.user_id === 'string' && system.user_id.length <= 200)
+    await contactStore.addIdentity(tx, business.id, { kind: 'user', value: system.user_id, contactId: contact.id })
+}

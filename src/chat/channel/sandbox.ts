@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto'
+import type { Db } from '../../platform/database.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Setting } from '../settings/settings.ts'
+import { templatesNamed } from '../templates/store.ts'
+import type { Channel, Outcome, PlatformAnswer } from './channel.ts'
+import { readRefusal } from './cloud.ts'
+import { type News, receiveSend } from './sandbox-platform.ts'
+import * as store from './store.ts'
+
+export const sandboxNumber = '15550100000'
+const approvalMs = 2_000
+
+/**
+ * The channel that needs no account and leaves nothing out of the machine. It accepts like the platform and reports
+ * like the platform: its news are written where the platform's webhooks are written, and arrive a moment later.
+ */
+export function sandboxChannel(db: Db, setting: Pick<Setting, 'businessId' | 'id'>): Channel {
+  const { businessId } = setting
+  const site = { phoneNumberId: `sandbox-${setting.id}`, displayNumber: sandboxNumber }
+  const report = (news: readonly News[], now: Date) => reportNews(db, businessId, { news, now, accountId: setting.id })
+
+  return {
+    async send(payload, { now }) {
+      const { to, biz_opaque_callback_data: ours } = payload as { to?: string; biz_opaque_callback_data?: string }
+      if (to?.endsWith(unreachable)) return { result: 'not_sent', reason: 'The sandbox plays a platform that is away.' }
+      const { status, body, news } = await receiveSend(payload, {
+        ...site,
+        now,
+        seed: ours ?? newId(),
+        findTemplate: async (name, language) =>
+          (await templatesNamed(db, businessId, name)).find(one => one.language === language),
+      })
+      if (status !== 200) return { result: 'refused', error: readRefusal(status, body, {}) }
+      await report(news, now)
+      if (to?.endsWith(dropped)) return { result: 'unknown', reason: 'The sandbox plays an answer that got lost.' }
+      const answer = { ...(body as Omit<PlatformAnswer, 'status'>), status }
+      return { result: 'accepted', platformId: answer.messages[0]!.id, answer } satisfies Outcome
+    },
+    markRead: async () => {},
+    async createTemplate({ definition, now }) {
+      const { name, language, category } = definition
+      const platformId = BigInt(
+        `0x${createHash('sha256').update(`${setting.id}:${name}:${language}`).digest('hex').slice(0, 12)}`,
+      ).toString()
+      // Spec silent: a name with "reject" in it plays a template that the review refuses.
+      const event = name.includes('reject') ? 'REJECTED' : 'APPROVED'
+      const value = {
+        event,
+        message_template_id: Number(platformId),
+        message_template_name: name,
+        message_template_language: language,
+        message_template_category: category,
+        reason: event === 'REJECTED' ? 'INVALID_FORMAT' : 'NONE',
+      }
+      await report([{ afterMs: approvalMs, change: { field: 'message_template_status_update', value } }], now)
+      return { platformId, status: 'PENDING', category }
+    },
+    listTemplates: async () => undefined,
+  }
+}
+
+/** Further magic numbers: the platform away before anything was sent, and an answer lost after it was accepted. */
+const unreachable = '000502'
+const dropped = '000504'
+
+export async function reportNews(
+  db: Db,
+  businessId: string,
+  { news, now, accountId }: { news: readonly News[]; now: Date; accountId: string },
+): Promise<void> {
+  await store.insertWebhooks(
+    db,
+    businessId,
+    news.map(({ afterMs, change }) => {
+      const entry = { id: accountId, time: Math.floor(now.getTime() / 1000), changes: [change] }
+      return {
+        id: newId(),
+        body: Buffer.from(JSON.stringify({ object: 'whatsapp_business_account', entry: [entry] })),
+        receivedAt: now,
+        notBefore: new Date(now.getTime() + afterMs),
+      }
+    }),
+  )
+}

@@ -1,0 +1,79 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { Type } from 'typebox'
+import { type Call, endpoint, Raw } from '../../platform/endpoint.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Platform } from '../../platform/platform.ts'
+import { fail, forbidden, notFound, Problem } from '../../platform/problem.ts'
+import { remember } from '../recent.ts'
+import { openSecret, type Setting } from '../settings/settings.ts'
+import { settingById } from '../settings/store.ts'
+import { wakeIntake } from './loops.ts'
+import * as store from './store.ts'
+
+const maxBytes = 3 * 1024 * 1024
+const SettingInPath = Type.Object({ settingId: Type.String({ minLength: 1, maxLength: 100 }) })
+
+const recent = new WeakMap<Platform, ReturnType<typeof remember<Setting | undefined>>>()
+
+async function settingOf(platform: Platform, id: string): Promise<Setting> {
+  let known = recent.get(platform)
+  if (!known) {
+    known = remember(settingId => settingById(platform.db, settingId))
+    recent.set(platform, known)
+  }
+  return (await known.get(id)) ?? fail(notFound('Webhook'))
+}
+
+export const handshake = endpoint({
+  summary: 'The platform asks whether this address is ours',
+  params: SettingInPath,
+  run: async ({ platform, params, query }) => {
+    const setting = await settingOf(platform, params.settingId)
+    const asked = query as Record<string, unknown>
+    const token = openSecret(platform.secrets, setting, 'verifyToken')
+    const given = String(asked['hub.verify_token'] ?? '')
+    if (asked['hub.mode'] !== 'subscribe' || token === undefined || !same(Buffer.from(given), Buffer.from(token)))
+      throw forbidden('verify_token_wrong', 'The verify token is not the one in the channel settings.')
+    return new Raw('text/plain; charset=utf-8', String(asked['hub.challenge'] ?? ''), {
+      headers: { 'x-content-type-options': 'nosniff' },
+    })
+  },
+})
+
+/** Verified, written down, committed, answered; everything else happens from the table. */
+export const receive = endpoint({
+  summary: 'The platform tells what happened',
+  params: SettingInPath,
+  accepts: 'bytes',
+  maxBytes,
+  rateLimited: false,
+  answer: Type.Object({ status: Type.Literal('success') }),
+  run: async ({ platform, params, body, headers }) => {
+    const setting = await settingOf(platform, params.settingId)
+    const raw = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
+    if (!isSigned(platform, setting, raw, headers)) throw unsigned()
+    const now = new Date()
+    await store.insertWebhooks(platform.db, setting.businessId, [
+      // Real news is due at once, also where a business lives by a clock of its own.
+      { id: newId(), body: raw, receivedAt: now, notBefore: new Date(0) },
+    ])
+    wakeIntake(platform)
+    return { status: 'success' as const }
+  },
+})
+
+const unsigned = () =>
+  new Problem(401, 'signature_wrong', 'X-Hub-Signature-256 is missing or does not fit the body and the app secret.')
+
+/** Over the raw bytes: parsing and writing the body again would change its escapes. The old secret counts during a change. */
+function isSigned(platform: Platform, setting: Setting, raw: Buffer, headers: Call['headers']): boolean {
+  const [, hex] = /^sha256=([0-9a-f]{64})$/i.exec(String(headers['x-hub-signature-256'] ?? '')) ?? []
+  if (hex === undefined) return false
+  const given = Buffer.from(hex, 'hex')
+  return (['appSecret', 'previousAppSecret'] as const).some(name => {
+    const secret = openSecret(platform.secrets, setting, name)
+    return secret !== undefined && same(given, createHmac('sha256', secret).update(raw).digest())
+  })
+}
+
+const same = (a: Buffer, b: Buffer) => a.length === b.length && timingSafeEqual(a, b)

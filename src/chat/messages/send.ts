@@ -1,0 +1,219 @@
+import type { Business } from '../../platform/business.ts'
+import { nowFor } from '../../platform/clock.ts'
+import type { Database, Tx } from '../../platform/database.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Platform } from '../../platform/platform.ts'
+import { unprocessable } from '../../platform/problem.ts'
+import { newContact, requireKnownNames, saveContact, withDetails } from '../contacts/contacts.ts'
+import type { ContactDetails } from '../contacts/schema.ts'
+import * as contactStore from '../contacts/store.ts'
+import { tellContacts } from '../events.ts'
+import { ensureLists } from '../lists/lists.ts'
+import { dialingCode, readNumber } from '../phone.ts'
+import { recentSetting, type Setting, windowEnforced } from '../settings/settings.ts'
+import { countContacts } from '../tally.ts'
+import { isMarketing, type Template } from '../templates/template.ts'
+import { requireApproved } from '../templates/templates.ts'
+import { chooseKind } from './choose-kind.ts'
+import { deliver } from './deliver.ts'
+import type { CommonBody, Content, Kind } from './kind.ts'
+import { answerFromRow, type Sent } from './sent.ts'
+import * as store from './store.ts'
+
+/**
+ * A message is `sending` from the commit of its row until the outcome of the call is stored, so nothing leaves that is not
+ * written down. Then `accepted`, and from there on what its webhooks say: `sent`, `delivered`, `read`; or `failed` where the
+ * platform refused; or `unknown` where the answer got lost. Messages of a broadcast begin as `queued`.
+ */
+export const leaseSeconds = 30
+
+interface Request {
+  body: Record<string, unknown>
+  idempotencyKey: string | undefined
+  /** a reply goes to the person of this conversation, whatever name the platform knows them by */
+  conversation?: store.Recipient
+}
+
+export async function sendMessage(
+  platform: Platform,
+  db: Database,
+  business: Business,
+  request: Request,
+): Promise<Sent> {
+  const earlier = request.idempotencyKey && (await store.messageByKey(db, business.id, request.idempotencyKey))
+  if (earlier) return answerFromRow(earlier)
+  const now = await nowFor(db, business)
+  const setting = await recentSetting(platform, business.id)
+  const { kind, template } = await chooseKind(db, business.id, request.body)
+  const body = kind.read(request.conversation ? { ...request.body, to: '0000000' } : request.body)
+  const number = request.conversation ? request.conversation.mobile : readNumber('to', body.to)
+  if (template) requireApproved(template)
+  // Kinds without a template never look at it.
+  const content = kind.build(body, { template: template as Template, number, now })
+  requireNotHalted(setting, { template, number })
+  if (body.contact) await requireKnownNames(db, business.id, body.contact)
+
+  const draft = { kind, body, content, template, number, now, setting, idempotencyKey: request.idempotencyKey }
+  const message = await write(db, business, draft, request.conversation)
+  if ('earlier' in message) return answerFromRow(message.earlier)
+  return deliver(platform, db, business, { ...message, setting, kind, template })
+}
+
+interface Draft {
+  kind: Kind
+  body: CommonBody
+  content: Content
+  template: Template | undefined
+  number: string
+  now: Date
+  setting: Setting
+  idempotencyKey: string | undefined
+}
+
+export interface Written {
+  id: string
+  contact: contactStore.ContactRow
+  recipient: string
+  payload: object
+}
+
+/** Contact and message in one commit. Begins again where another request made the contact at the same moment. */
+async function write(
+  db: Database,
+  business: Business,
+  draft: Draft,
+  conversation: store.Recipient | undefined,
+): Promise<Written | { earlier: store.MessageRow }> {
+  for (let attempt = 1; ; attempt++) {
+    const recipient = conversation ?? (await store.findRecipient(db, business.id, draft.number))
+    if (recipient) requireConsent(recipient, draft.template)
+    if (draft.template === undefined) await requireWindow(db, business.id, draft, recipient)
+    try {
+      const written =
+        recipient && !draft.body.contact
+          ? await writeMessage(db, business.id, draft, recipient)
+          : await db.begin(async tx =>
+              writeMessage(tx, business.id, draft, await saveRecipient(tx, business, draft, recipient)),
+            )
+      if (written) return written
+    } catch (error) {
+      if (!(error instanceof NumberTakenMeanwhile) || attempt === 5) throw error
+      continue
+    }
+    const key = draft.idempotencyKey!
+    const earlier = await store.messageByKey(db, business.id, key)
+    if (earlier) return { earlier }
+    await store.releaseOldKey(db, business.id, key)
+  }
+}
+
+async function writeMessage(
+  db: Database | Tx,
+  businessId: string,
+  draft: Draft,
+  contact: contactStore.ContactRow,
+): Promise<Written | undefined> {
+  const id = newId()
+  const userId = draft.number ? undefined : await contactStore.userIdOf(db, businessId, contact.id)
+  if (!draft.number && !userId)
+    throw unprocessable('contact_unreachable', 'The platform knows no number of this contact.')
+  const payload = {
+    messaging_product: 'whatsapp',
+    recipient_type: 'individual',
+    ...(draft.number ? { to: `+${draft.number}` } : { recipient: userId }),
+    ...draft.content,
+    ...(draft.body.replyTo !== undefined && { context: { message_id: draft.body.replyTo } }),
+  }
+  const recipient = draft.number || userId!
+  const written = await store.insertOutgoing(db, businessId, {
+    id,
+    contactId: contact.id,
+    kind: draft.kind.name,
+    recipient,
+    payload,
+    idempotencyKey: draft.idempotencyKey,
+    category: draft.template?.category ?? '',
+    templateId: draft.template?.id,
+    templateVersion: draft.template?.version,
+    leaseSeconds,
+    now: draft.now,
+  })
+  return written ? { id, contact, recipient, payload } : undefined
+}
+
+/** The recipient's contact, made or changed by what the send says of it. */
+async function saveRecipient(
+  tx: Tx,
+  business: Business,
+  { number, now, body }: Draft,
+  present: store.Recipient | undefined,
+): Promise<contactStore.ContactRow> {
+  const details: ContactDetails = body.contact ?? {}
+  const lists = await ensureLists(tx, business.id, { wanted: details.list ?? [], now })
+  const before = present && (await contactStore.lockContact(tx, business.id, present.id))
+  if (before)
+    return saveContact(tx, business, { before, after: withDetails(before, details, lists), now, source: 'api' })
+  const contact = withDetails(newContact({ mobile: number, source: 'api', now }), details, lists)
+  if ((await contactStore.insertContacts(tx, business.id, [contact])).size === 0) throw new NumberTakenMeanwhile()
+  await countContacts(tx, business.id, [{ after: contact }])
+  await tellContacts(tx, business, { type: 'contact_create', source: 'api', now }, [contact])
+  return contact
+}
+
+class NumberTakenMeanwhile extends Error {}
+
+export function requireConsent(
+  contact: Pick<store.Recipient, 'optin' | 'stoppedAt'>,
+  template: Template | undefined,
+): void {
+  if (!template || !isMarketing(template) || (contact.optin && !contact.stoppedAt)) return
+  throw unprocessable(
+    'contact_opted_out',
+    contact.stoppedAt
+      ? 'This person stopped marketing messages; only they can start them again, by writing START.'
+      : 'This contact has not opted in (optin is false), so it gets no marketing template.',
+  )
+}
+
+const windowMs = 24 * 3_600_000
+
+async function requireWindow(
+  db: Database,
+  businessId: string,
+  { setting, now }: Draft,
+  recipient: store.Recipient | undefined,
+): Promise<void> {
+  if (!windowEnforced(setting)) return
+  const open =
+    (recipient?.lastIncomingAt && now.getTime() - recipient.lastIncomingAt.getTime() < windowMs) ||
+    (recipient?.freeEntryUntil && recipient.freeEntryUntil > now)
+  if (open) return
+  const names = await store.approvedTemplateNames(db, businessId)
+  const hint =
+    names.length > 0
+      ? `Send a template instead, such as ${names.join(', ')}.`
+      : 'Send a template instead; none is approved yet.'
+  throw unprocessable(
+    'window_closed',
+    `This person did not write in the last 24 hours, so only templates reach them. ${hint}`,
+  )
+}
+
+/** The platform stopped something: what it stopped is not even tried until a person has looked at it. */
+export function requireNotHalted(
+  setting: Setting,
+  { template, number }: { template: Template | undefined; number: string },
+): void {
+  const scopes = ['account', 'number', `country:${dialingCode(number)}`]
+  if (template) scopes.push('templates')
+  if (template && isMarketing(template))
+    scopes.push('marketing', ...(setting.marketingEndpoint ? ['marketing_endpoint'] : []))
+  for (const scope of scopes) {
+    const halt = setting.halted[scope]
+    if (halt)
+      throw unprocessable(
+        'channel_halted',
+        `The platform stopped this (${scope}): (${halt.code}) ${halt.title}. Mend it there, then save PUT /settings/channel to go on.`,
+      )
+  }
+}

@@ -1,0 +1,33 @@
+import type { Platform } from '../../platform/platform.ts'
+import { applyStatuses } from '../channel/apply-statuses.ts'
+import { readStatus } from '../channel/statuses.ts'
+import { businessesWithMatchedParked, takeParked } from '../channel/store.ts'
+import { tellMessages } from '../events.ts'
+import { businessById } from '../store.ts'
+import * as store from './store.ts'
+
+/**
+ * Sees to what a stopped process left: calls whose holder is gone count as unknown, and reports that came before
+ * their message was known are applied now.
+ */
+export async function sweepMessages({ db }: Platform): Promise<void> {
+  const now = new Date()
+  for (const { businessId } of await store.businessesWithLostCalls(db))
+    await db.begin(async tx => {
+      const lost = await store.markLostUnknown(tx, businessId, now)
+      await tellMessages(tx, { id: businessId }, { type: 'message_unknown', source: 'channel', now }, lost)
+    })
+  for (const { businessId, platformId } of await businessesWithMatchedParked(db)) {
+    const business = await businessById(db, businessId)
+    if (!business) continue
+    await db.begin(async tx => {
+      const parked = await takeParked(tx, businessId, platformId)
+      await applyStatuses(
+        tx,
+        business,
+        parked.map(({ element }) => readStatus(element)),
+        now,
+      )
+    })
+  }
+}
