@@ -1,5 +1,6 @@
 import type { Service } from '../platform/service.ts'
 import { emailRoutes } from './routes.ts'
+import { publicPages } from './routes-public.ts'
 import { erasureKeeper, foldLoop, subscriberWork } from './subscribers/jobs.ts'
 
 export const emailService: Service = {
@@ -8,7 +9,7 @@ export const emailService: Service = {
   base: '/email/api/v2',
   routes: emailRoutes,
   openRoutes: [],
-  pages: [],
+  pages: [...publicPages],
   eventTypes: [],
   work: platform => [...subscriberWork(platform)],
   loops: platform => [foldLoop(platform)],
