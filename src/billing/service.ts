@@ -1,4 +1,7 @@
 import type { Service } from '../platform/service.ts'
+import { fillCatalogue } from './demo-catalogue.ts'
+import { catalogueEventTypes } from './events-catalogue.ts'
+import { checkoutPage } from './multiplans/multiplans.ts'
 import { billingRoutes } from './routes.ts'
 
 export const billingService: Service = {
@@ -8,10 +11,16 @@ export const billingService: Service = {
   routes: billingRoutes,
   openRoutes: [],
   pages: [],
-  eventTypes: [],
+  eventTypes: [...catalogueEventTypes],
   work: () => [],
   loops: () => [],
   keepers: () => [],
-  demo: async () => [],
+  demo: async (platform, business) => {
+    const { multiplan } = await fillCatalogue(platform, business)
+    return [
+      { label: 'Plans of the demo shop', text: "curl -H 'Authorization: {auth}' {base}/plans" },
+      { label: 'Its checkout page', text: checkoutPage(platform.config.publicUrl, multiplan.id) },
+    ]
+  },
   audit: async () => [],
 }
