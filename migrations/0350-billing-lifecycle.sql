@@ -47,6 +47,10 @@ create table billing_subscription (
   coupon_left int,
   update_reason text not null default '',
   update_type text not null default '',
+  -- the setup fee goes on the next invoice
+  setup_fee_due boolean not null default false,
+  -- of the request that made it, so that a repeat after a crash finds it
+  idempotency_key text,
   -- billed and not yet earned
   deferred_minor int8 not null default 0,
   activated boolean not null default false,
@@ -60,6 +64,8 @@ create index billing_subscription_due on billing_subscription (business_id, next
 create index billing_subscription_remind on billing_subscription (business_id, remind_at) where remind_at is not null;
 create index billing_subscription_customer on billing_subscription (business_id, customer_id, id);
 create index billing_subscription_plan on billing_subscription (business_id, plan_id) where status not in ('canceled', 'expired');
+
+create unique index billing_subscription_key on billing_subscription (business_id, idempotency_key) where idempotency_key is not null;
 
 create table billing_subscription_addon (
   business_id text collate "C" not null,
@@ -100,6 +106,7 @@ create table billing_change (
   foreign key (business_id, subscription_id) references billing_subscription (business_id, id)
 );
 create unique index billing_change_scheduled on billing_change (business_id, subscription_id) where state = 'scheduled';
+create unique index billing_change_key on billing_change (business_id, subscription_id, idempotency_key) where idempotency_key is not null;
 create unique index billing_change_open on billing_change (business_id, subscription_id) where state = 'open';
 
 create table billing_invoice (

@@ -30,6 +30,8 @@ export interface Config {
   /** 0 switches the inbound mail listener off */
   inboundSmtpPort: number
   mailDomain: string
+  /** where the Stripe API answers; set only to point at a stand-in for tests */
+  stripeUrl: string | undefined
 }
 
 /** The settings are wrong; the message lists every wrong one with what is expected. */
@@ -97,6 +99,7 @@ export function readConfig(env: Environment): Config {
     ),
     demo: flag('PENNYPOST_DEMO', true),
     inboundSmtpPort: number('PENNYPOST_INBOUND_SMTP_PORT', 0, 0, 65_535),
+    stripeUrl: read('PENNYPOST_STRIPE_URL', undefined, 'a URL such as http://127.0.0.1:12111', publicUrl),
     mailDomain: read('PENNYPOST_MAIL_DOMAIN', 'localhost', 'a domain name', text =>
       /^[a-z0-9.-]+$/i.test(text) ? text : undefined,
     ),

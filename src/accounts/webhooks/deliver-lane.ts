@@ -36,8 +36,7 @@ export interface Lane extends EndpointKey {
 }
 
 const maxWidth = 16
-/** enough that a lane does not run dry between two rounds */
-const heldPerWidth = 16
+const heldPerWidth = 4
 
 export const newLane = ({ businessId, endpointId, failures, failingSince }: ClaimedRow): Lane => ({
   businessId,
@@ -62,7 +61,8 @@ export const newLane = ({ businessId, endpointId, failures, failingSince }: Clai
 })
 
 /** How many more deliveries it wants to hold; one at a time while it fails. */
-export const roomOf = (lane: Lane): number => (lane.failures > 0 ? 1 : lane.width * heldPerWidth) - lane.held.size
+export const roomOf = (lane: Lane): number =>
+  (lane.failures > 0 ? 1 : Math.max(maxWidth, lane.width * heldPerWidth)) - lane.held.size
 
 /** Takes a due delivery, in the order of the feed. False: an earlier one of the same object is not here; it must stand back. */
 export function take(lane: Lane, row: DueRow): boolean {

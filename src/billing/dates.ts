@@ -1,0 +1,61 @@
+/**
+ * Billing dates are local dates of the business, written YYYY-MM-DD, so that they compare as text. A boundary of a
+ * period is always computed from its anchor, never from the boundary before: 31 January, 28 February, 31 March.
+ */
+export type LocalDate = string
+export type PeriodUnit = 'd' | 'w' | 'm' | 'y'
+
+const unitNames = { d: 'days', w: 'weeks', m: 'months', y: 'years' } as const
+
+const plain = (date: LocalDate) => Temporal.PlainDate.from(date)
+
+/** `steps` periods of `count` units after the anchor; the day is clamped to the end of its month. */
+export const boundary = (anchor: LocalDate, unit: PeriodUnit, count: number, steps: number): LocalDate =>
+  plain(anchor)
+    .add({ [unitNames[unit]]: count * steps }, { overflow: 'constrain' })
+    .toString()
+
+export const addDays = (date: LocalDate, days: number): LocalDate => plain(date).add({ days }).toString()
+export const addYears = (date: LocalDate, years: number): LocalDate => plain(date).add({ years }).toString()
+
+/** Whole days from one date to the other; negative when it lies before. */
+export const daysBetween = (from: LocalDate, to: LocalDate): number => plain(from).until(plain(to)).days
+
+/** The date it is in the zone at that instant. */
+export const localDate = (instant: Date, timeZone: string): LocalDate =>
+  instant.toTemporalInstant().toZonedDateTimeISO(timeZone).toPlainDate().toString()
+
+/** The first instant of the day in the zone; after a gap at midnight, the first that exists. */
+export const startOfDay = (date: LocalDate, timeZone: string): Date =>
+  new Date(plain(date).toZonedDateTime(timeZone).epochMilliseconds)
+
+export const paymentTerms = ['net0', 'net15', 'net30', 'net45', 'net60', 'neteom', 'neteonm'] as const
+export type PaymentTerm = (typeof paymentTerms)[number]
+
+export function dueDate(issued: LocalDate, term: PaymentTerm): LocalDate {
+  const date = plain(issued)
+  if (term === 'neteom') return date.with({ day: date.daysInMonth }).toString()
+  if (term === 'neteonm') {
+    const next = date.with({ day: 1 }).add({ months: 1 })
+    return next.with({ day: next.daysInMonth }).toString()
+  }
+  return addDays(issued, Number(term.slice('net'.length)))
+}
+
+/** The last instant of the due date: an invoice is overdue after it. */
+export const dueMoment = (issued: LocalDate, term: PaymentTerm, timeZone: string): Date =>
+  new Date(startOfDay(addDays(dueDate(issued, term), 1), timeZone).getTime() - 1)
+
+/** Remembers answers of a pure function of texts: a renewal run asks the same dates a thousand times. */
+export function remembered<T>(make: (key: string) => T, maxSize = 10_000): (key: string) => T {
+  const known = new Map<string, T>()
+  return key => {
+    let value = known.get(key)
+    if (value === undefined) {
+      if (known.size >= maxSize) known.clear()
+      value = make(key)
+      known.set(key, value)
+    }
+    return value
+  }
+}

@@ -1,0 +1,201 @@
+import type { Tx } from '../../platform/database.ts'
+import { newId } from '../../platform/ids.ts'
+import type { CustomerRow } from '../customers/store.ts'
+import { dueMoment, type LocalDate, localDate, type PaymentTerm } from '../dates.ts'
+import { showPercent } from '../fields.ts'
+import { invoiceAccounts, type LedgerAct, post } from '../ledger/ledger.ts'
+import * as lots from '../ledger/store.ts'
+import { majorText, sum, toMajor } from '../money.ts'
+import type { LotUse } from '../subscriptions/proration.ts'
+import { showOwn } from '../subscriptions/show.ts'
+import type { SubscriptionAddon, SubscriptionRow } from '../subscriptions/store.ts'
+import type { Bill } from './bill.ts'
+import type { CreditNote, TaxApply } from './schema.ts'
+import type { KeptSubscription } from './show.ts'
+import type { InvoiceRow } from './store.ts'
+import * as store from './store.ts'
+
+/**
+ * An invoice is a draft (`pending`, without number, nothing posted) or issued (`sent` or at once `paid`). The number
+ * is taken at issue, in the same transaction as the postings, so that numbers have no gaps.
+ */
+
+export interface NewInvoice {
+  row: InvoiceRow
+  lines: store.LineRow[]
+  uses: readonly LotUse[]
+  /** of the period before, delivered by now */
+  earnedMinor: bigint
+}
+
+export interface InvoiceParts {
+  kind: InvoiceRow['kind']
+  /** as it is once this invoice holds */
+  subscription: SubscriptionRow
+  addons: readonly SubscriptionAddon[]
+  customer: CustomerRow
+  bill: Bill
+  uses: readonly LotUse[]
+  period: { no: number; start: LocalDate; end: LocalDate } | null
+  term: PaymentTerm
+  creditNote: CreditNote | null
+  now: Date
+  timeZone: string
+  earnedMinor: bigint
+  id?: string
+}
+
+export function draftInvoice(parts: InvoiceParts): NewInvoice {
+  const { subscription, customer, bill, uses, period, now, timeZone } = parts
+  const id = parts.id ?? newId()
+  const { currency } = subscription
+  const creditMinor = sum(uses.map(use => use.amountMinor))
+  const setupFee = bill.lines.find(line => line.kind === 'setup_fee')
+  const row: InvoiceRow = {
+    id,
+    number: null,
+    kind: parts.kind,
+    status: 'pending',
+    subscriptionId: subscription.id,
+    customerId: subscription.customerId,
+    productId: subscription.productId,
+    planId: subscription.planId,
+    periodNo: period?.no ?? null,
+    periodStart: period?.start ?? null,
+    periodEnd: period?.end ?? null,
+    currency,
+    quantity: subscription.quantity,
+    setupFeeMinor: setupFee?.netMinor ?? 0n,
+    netMinor: bill.netMinor,
+    taxMinor: bill.taxMinor,
+    totalMinor: bill.totalMinor,
+    dueMinor: bill.totalMinor - creditMinor,
+    paidMinor: 0n,
+    creditAppliedMinor: creditMinor,
+    offsetMinor: 0n,
+    writtenOffMinor: 0n,
+    refundedMinor: 0n,
+    paymentTerm: parts.term,
+    dueAt: dueMoment(localDate(now, timeZone), parts.term, timeZone),
+    issuedAt: null,
+    carried: false,
+    chargeAt: null,
+    dunningStep: 0,
+    subscription: keep(subscription, parts.addons, customer) as unknown as Record<string, unknown>,
+    taxApply: taxApply(bill, customer, currency),
+    creditNote: parts.creditNote,
+    createdAt: now,
+    updatedAt: now,
+  }
+  const lines = bill.lines.map((line, i) => ({
+    ...line,
+    subscriptionId: subscription.id,
+    invoiceId: id,
+    lineNo: i + 1,
+  }))
+  return { row, lines, uses, earnedMinor: parts.earnedMinor }
+}
+
+export const keep = (
+  subscription: SubscriptionRow,
+  addons: readonly SubscriptionAddon[],
+  customer: CustomerRow,
+): KeptSubscription => ({
+  ...showOwn(subscription, customer),
+  addons: addons.map(addon => ({
+    id: addon.addonId,
+    quantity: addon.quantity,
+    adjusted_amount: toMajor(addon.adjustedMinor, subscription.currency),
+  })),
+  coupon_id: subscription.couponId,
+})
+
+const taxApply = (bill: Bill, customer: CustomerRow, currency: string): TaxApply => ({
+  country: customer.billingAddress.country ?? '',
+  tax_id: customer.taxId,
+  exempt_tax: [],
+  total_amount: toMajor(bill.netMinor, currency),
+  total_tax: majorText(bill.taxMinor, currency),
+  taxes: bill.taxes.map(tax => ({
+    name: tax.name,
+    rate: showPercent(tax.ratePpm),
+    amount: toMajor(tax.taxMinor, currency),
+  })),
+})
+
+/** The same invoice once it is issued: nothing due means paid. */
+export const issued = (row: InvoiceRow, number: bigint, now: Date): InvoiceRow => ({
+  ...row,
+  number,
+  status: row.dueMinor === 0n ? 'paid' : 'sent',
+  issuedAt: now,
+  updatedAt: now,
+})
+
+export const issueAct = (invoice: NewInvoice, at: Date): LedgerAct => {
+  const { row } = invoice
+  return {
+    sourceKey: `invoice:${row.id}`,
+    at,
+    customerId: row.customerId,
+    subscriptionId: row.subscriptionId,
+    currency: row.currency,
+    accounts: invoiceAccounts({ ...row, creditMinor: row.creditAppliedMinor, earnedMinor: invoice.earnedMinor }),
+  }
+}
+
+/** Writes issued invoices with lines, credit and postings: a few statements for any number of them. The numbers come last, because everyone else waits for them. */
+export async function writeIssued(
+  tx: Tx,
+  businessId: string,
+  invoices: readonly NewInvoice[],
+  now: Date,
+): Promise<InvoiceRow[]> {
+  if (invoices.length === 0) return []
+  const spendings = invoices.flatMap(({ row, uses }) =>
+    uses.map(use => ({ lotId: use.lotId, invoiceId: row.id, amountMinor: use.amountMinor })),
+  )
+  await Promise.all([
+    store.insertLines(
+      tx,
+      businessId,
+      invoices.flatMap(invoice => invoice.lines),
+    ),
+    spendings.length > 0 && lots.spendLots(tx, businessId, spendings),
+    post(
+      tx,
+      businessId,
+      invoices.map(invoice => issueAct(invoice, now)),
+    ),
+  ])
+  const first = await store.takeNumbers(tx, businessId, invoices.length)
+  const rows = invoices.map(({ row }, i) => issued(row, first + BigInt(i), now))
+  await store.insertInvoices(tx, businessId, rows)
+  return rows
+}
+
+export async function writeDraft(tx: Tx, businessId: string, invoice: NewInvoice): Promise<void> {
+  await store.insertInvoices(tx, businessId, [invoice.row])
+  await store.insertLines(tx, businessId, invoice.lines)
+}
+
+/** A stored draft becomes an invoice; the lots it counts on were reserved when it was drafted. */
+export async function issueDraft(
+  tx: Tx,
+  businessId: string,
+  draft: { row: InvoiceRow; uses: readonly { lotId: string; amountMinor: bigint }[]; reserved: boolean },
+  now: Date,
+): Promise<InvoiceRow> {
+  const { row, uses, reserved } = draft
+  if (uses.length > 0)
+    await lots.spendLots(
+      tx,
+      businessId,
+      uses.map(use => ({ ...use, invoiceId: row.id })),
+      { reserved },
+    )
+  await post(tx, businessId, [issueAct({ row, lines: [], uses: [], earnedMinor: 0n }, now)])
+  const done = issued(row, await store.takeNumbers(tx, businessId, 1), now)
+  await store.saveInvoice(tx, businessId, done)
+  return done
+}

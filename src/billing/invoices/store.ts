@@ -1,0 +1,295 @@
+import { type Db, first, only, type Tx } from '../../platform/database.ts'
+import type { PageRequest } from '../../platform/page.ts'
+import type { LocalDate, PaymentTerm } from '../dates.ts'
+import type { Page } from '../envelope.ts'
+import type { BillLine } from './bill.ts'
+
+export const invoiceStatuses = ['pending', 'sent', 'paid', 'overdue', 'refunded', 'void'] as const
+export type InvoiceStatus = (typeof invoiceStatuses)[number]
+
+export interface InvoiceRow {
+  id: string
+  number: bigint | null
+  kind: 'purchase' | 'renewal' | 'change' | 'resume'
+  status: InvoiceStatus
+  subscriptionId: string
+  customerId: string
+  productId: string
+  planId: string
+  periodNo: number | null
+  periodStart: LocalDate | null
+  periodEnd: LocalDate | null
+  currency: string
+  quantity: number
+  setupFeeMinor: bigint
+  netMinor: bigint
+  taxMinor: bigint
+  totalMinor: bigint
+  dueMinor: bigint
+  paidMinor: bigint
+  creditAppliedMinor: bigint
+  offsetMinor: bigint
+  writtenOffMinor: bigint
+  refundedMinor: bigint
+  paymentTerm: PaymentTerm
+  dueAt: Date
+  issuedAt: Date | null
+  carried: boolean
+  chargeAt: Date | null
+  dunningStep: number
+  /** the subscription as it was, in the form of its API, without what its ids name */
+  subscription: Record<string, unknown>
+  taxApply: Record<string, unknown>
+  creditNote: Record<string, unknown> | null
+  createdAt: Date
+  updatedAt: Date
+}
+
+type Kind = 'text' | 'int8' | 'int' | 'date' | 'timestamptz' | 'boolean' | 'jsonb'
+const wire: Record<keyof InvoiceRow, [column: string, kind: Kind]> = {
+  id: ['id', 'text'],
+  number: ['number', 'int8'],
+  kind: ['kind', 'text'],
+  status: ['status', 'text'],
+  subscriptionId: ['subscription_id', 'text'],
+  customerId: ['customer_id', 'text'],
+  productId: ['product_id', 'text'],
+  planId: ['plan_id', 'text'],
+  periodNo: ['period_no', 'int'],
+  periodStart: ['period_start', 'date'],
+  periodEnd: ['period_end', 'date'],
+  currency: ['currency', 'text'],
+  quantity: ['quantity', 'int'],
+  setupFeeMinor: ['setup_fee_minor', 'int8'],
+  netMinor: ['net_minor', 'int8'],
+  taxMinor: ['tax_minor', 'int8'],
+  totalMinor: ['total_minor', 'int8'],
+  dueMinor: ['due_minor', 'int8'],
+  paidMinor: ['paid_minor', 'int8'],
+  creditAppliedMinor: ['credit_applied_minor', 'int8'],
+  offsetMinor: ['offset_minor', 'int8'],
+  writtenOffMinor: ['written_off_minor', 'int8'],
+  refundedMinor: ['refunded_minor', 'int8'],
+  paymentTerm: ['payment_term', 'text'],
+  dueAt: ['due_at', 'timestamptz'],
+  issuedAt: ['issued_at', 'timestamptz'],
+  carried: ['carried', 'boolean'],
+  chargeAt: ['charge_at', 'timestamptz'],
+  dunningStep: ['dunning_step', 'int'],
+  subscription: ['subscription', 'jsonb'],
+  taxApply: ['tax_apply', 'jsonb'],
+  creditNote: ['credit_note', 'jsonb'],
+  createdAt: ['created_at', 'timestamptz'],
+  updatedAt: ['updated_at', 'timestamptz'],
+}
+const names = Object.keys(wire) as (keyof InvoiceRow)[]
+const selected = names.map(name => `${wire[name][0]} as "${name}"`).join(', ')
+const columns = (db: Db) => db.unsafe(selected)
+const insertSql = `insert into billing_invoice (business_id, ${names.map(name => wire[name][0]).join(', ')})
+  select $1, * from unnest(${names.map((name, i) => `$${i + 2}::${wire[name][1] === 'jsonb' ? 'text[]::jsonb' : wire[name][1]}[]`).join(', ')})`
+
+const arrayValue = (value: unknown): unknown =>
+  value === null || value === undefined
+    ? null
+    : typeof value === 'bigint' || typeof value === 'boolean'
+      ? String(value)
+      : value instanceof Date
+        ? value.toISOString()
+        : value
+const jsonText = (value: unknown) => (value === null ? null : JSON.stringify(value))
+
+/** Any number in one statement. Arrays go as text that the statement casts, a thousand rows as easily as one. */
+export async function insertInvoices(tx: Tx, businessId: string, rows: readonly InvoiceRow[]): Promise<void> {
+  const parameters = names.map(name =>
+    rows.map(row => (wire[name][1] === 'jsonb' ? jsonText(row[name]) : arrayValue(row[name]))),
+  )
+  await tx.unsafe(insertSql, [businessId, ...parameters] as never)
+}
+
+export interface LineRow extends BillLine {
+  subscriptionId: string
+  invoiceId: string
+  lineNo: number
+}
+
+export async function insertLines(tx: Tx, businessId: string, rows: readonly LineRow[]): Promise<void> {
+  if (rows.length === 0) return
+  const minor = (name: 'unitPriceMinor' | 'amountMinor' | 'discountMinor' | 'netMinor' | 'taxMinor') =>
+    rows.map(row => String(row[name]))
+  await tx`
+    insert into billing_invoice_line (business_id, subscription_id, invoice_id, line_no, kind, item_id, description, quantity,
+      unit_price_minor, amount_minor, discount_minor, net_minor, tax_minor, start_date, end_date)
+    select ${businessId}, * from unnest(${rows.map(row => row.subscriptionId)}::text[], ${rows.map(row => row.invoiceId)}::text[],
+      ${rows.map(row => row.lineNo)}::int[], ${rows.map(row => row.kind)}::text[], ${rows.map(row => row.itemId)}::text[],
+      ${rows.map(row => row.description)}::text[], ${rows.map(row => row.quantity)}::int[],
+      ${minor('unitPriceMinor')}::int8[], ${minor('amountMinor')}::int8[], ${minor('discountMinor')}::int8[],
+      ${minor('netMinor')}::int8[], ${minor('taxMinor')}::int8[],
+      ${rows.map(row => row.start)}::date[], ${rows.map(row => row.end)}::date[])`
+}
+
+/** The next numbers of this business; taken as late as possible, because everyone else waits for the commit. */
+export const takeNumbers = (tx: Tx, businessId: string, count: number) =>
+  tx<{ last: bigint }[]>`
+  insert into billing_invoice_counter (business_id, last_number) values (${businessId}, ${count})
+  on conflict (business_id) do update set last_number = billing_invoice_counter.last_number + ${count}
+  returning last_number as last`.then(rows => only(rows).last - BigInt(count) + 1n)
+
+const mutable = [
+  'number',
+  'status',
+  'dueMinor',
+  'paidMinor',
+  'creditAppliedMinor',
+  'offsetMinor',
+  'writtenOffMinor',
+  'refundedMinor',
+  'dueAt',
+  'issuedAt',
+  'carried',
+  'chargeAt',
+  'dunningStep',
+  'subscription',
+  'creditNote',
+  'updatedAt',
+] as const
+
+export const saveInvoice = (tx: Tx, businessId: string, row: InvoiceRow) => {
+  const changes = Object.fromEntries(
+    mutable.map(name => [
+      wire[name][0],
+      wire[name][1] === 'jsonb' && row[name] !== null ? tx.json(row[name] as never) : row[name],
+    ]),
+  )
+  return tx`update billing_invoice set ${tx(changes as never)} where business_id = ${businessId} and id = ${row.id}`
+}
+
+export const findInvoice = (db: Db, businessId: string, id: string) =>
+  db<InvoiceRow[]>`
+  select ${columns(db)} from billing_invoice where business_id = ${businessId} and id = ${id}`.then(first)
+
+export const lockInvoice = (tx: Tx, businessId: string, id: string) =>
+  tx<InvoiceRow[]>`
+  select ${columns(tx)} from billing_invoice where business_id = ${businessId} and id = ${id} for update`.then(first)
+
+export const lockInvoices = (tx: Tx, businessId: string, ids: readonly string[]) => tx<InvoiceRow[]>`
+  select ${columns(tx)} from billing_invoice where business_id = ${businessId} and id = any(${ids as string[]})
+  order by id for update`
+
+export const invoicesByIds = (db: Db, businessId: string, ids: readonly string[]) => db<InvoiceRow[]>`
+  select ${columns(db)} from billing_invoice where business_id = ${businessId} and id = any(${ids as string[]})`
+
+/** What this subscription still owes, oldest first. */
+export const lockDueInvoices = (tx: Tx, businessId: string, subscriptionId: string) => tx<InvoiceRow[]>`
+  select ${columns(tx)} from billing_invoice
+  where business_id = ${businessId} and subscription_id = ${subscriptionId} and due_minor > 0
+    and status in ('sent', 'overdue')
+  order by id for update`
+
+export const lockPendingInvoices = (tx: Tx, businessId: string, subscriptionId: string) => tx<InvoiceRow[]>`
+  select ${columns(tx)} from billing_invoice
+  where business_id = ${businessId} and subscription_id = ${subscriptionId} and status = 'pending'
+  order by id for update`
+
+export async function pageOfInvoices(
+  db: Db,
+  businessId: string,
+  filter: { customerId?: string; subscriptionId?: string; status?: string },
+  page: PageRequest,
+): Promise<Page<InvoiceRow>> {
+  const where = db`business_id = ${businessId}
+    ${filter.customerId === undefined ? db`` : db`and customer_id = ${filter.customerId}`}
+    ${filter.subscriptionId === undefined ? db`` : db`and subscription_id = ${filter.subscriptionId}`}
+    ${filter.status === undefined ? db`` : db`and status = ${filter.status}`}`
+  const [rows, count] = await Promise.all([
+    db<InvoiceRow[]>`
+      select ${columns(db)} from billing_invoice where ${where} order by id desc limit ${page.limit} offset ${page.offset}`,
+    db<{ total: number }[]>`select count(*)::int as total from billing_invoice where ${where}`,
+  ])
+  return { rows, total: only(count).total }
+}
+
+export interface StoredLine extends LineRow {
+  creditedNetMinor: bigint
+  creditedTaxMinor: bigint
+}
+
+const lineColumns = (db: Db) => db`
+  line.subscription_id as "subscriptionId", line.invoice_id as "invoiceId", line.line_no as "lineNo", line.kind,
+  line.item_id as "itemId", line.description, line.quantity, line.unit_price_minor as "unitPriceMinor",
+  line.amount_minor as "amountMinor", line.discount_minor as "discountMinor", line.net_minor as "netMinor",
+  line.tax_minor as "taxMinor", line.start_date as start, line.end_date as end,
+  line.credited_net_minor as "creditedNetMinor", line.credited_tax_minor as "creditedTaxMinor"`
+
+export const linesOf = (db: Db, businessId: string, invoice: { subscriptionId: string; id: string }) => db<
+  StoredLine[]
+>`
+  select ${lineColumns(db)} from billing_invoice_line line
+  where line.business_id = ${businessId} and line.subscription_id = ${invoice.subscriptionId}
+    and line.invoice_id = ${invoice.id}
+  order by line.line_no`
+
+/** Lines of issued invoices that still pay for time after the date. */
+export const runningLines = (tx: Tx, businessId: string, subscriptionId: string, after: LocalDate) => tx<StoredLine[]>`
+  select ${lineColumns(tx)} from billing_invoice_line line
+  where line.business_id = ${businessId} and line.subscription_id = ${subscriptionId} and line.end_date > ${after}
+    and exists (select 1 from billing_invoice invoice where invoice.business_id = ${businessId}
+      and invoice.id = line.invoice_id and invoice.status not in ('pending', 'void'))
+  order by line.invoice_id, line.line_no`
+
+export const creditLines = (
+  tx: Tx,
+  businessId: string,
+  subscriptionId: string,
+  credits: readonly { invoiceId: string; lineNo: number; netMinor: bigint; taxMinor: bigint }[],
+  sign: 1 | -1 = 1,
+) => tx`
+  update billing_invoice_line line
+  set credited_net_minor = credited_net_minor + ${sign} * credit.net, credited_tax_minor = credited_tax_minor + ${sign} * credit.tax
+  from unnest(${credits.map(credit => credit.invoiceId)}::text[], ${credits.map(credit => credit.lineNo)}::int[],
+    ${credits.map(credit => String(credit.netMinor))}::int8[], ${credits.map(credit => String(credit.taxMinor))}::int8[])
+    as credit (invoice_id, line_no, net, tax)
+  where line.business_id = ${businessId} and line.subscription_id = ${subscriptionId}
+    and line.invoice_id = credit.invoice_id and line.line_no = credit.line_no`
+
+export const insertCreditNote = (
+  tx: Tx,
+  businessId: string,
+  note: {
+    id: string
+    subscriptionId: string
+    kind: 'change' | 'refund'
+    sourceId: string
+    netMinor: bigint
+    taxMinor: bigint
+    lines: object[]
+    createdAt: Date
+  },
+) => tx`
+  insert into billing_credit_note (business_id, id, subscription_id, kind, source_id, net_minor, tax_minor, lines, created_at)
+  values (${businessId}, ${note.id}, ${note.subscriptionId}, ${note.kind}, ${note.sourceId}, ${note.netMinor},
+    ${note.taxMinor}, ${tx.json(note.lines as never)}, ${note.createdAt})`
+
+export const voidCreditNote = (tx: Tx, businessId: string, sourceId: string, at: Date) =>
+  tx<{ lines: { invoiceId: string; lineNo: number; net: string; tax: string }[] }[]>`
+  update billing_credit_note set voided_at = ${at}
+  where business_id = ${businessId} and source_id = ${sourceId} and voided_at is null
+  returning lines`.then(first)
+
+/** Has this subscription been billed a setup fee for this plan before? */
+export const setupFeeWasBilled = (db: Db, businessId: string, subscriptionId: string, planId: string) =>
+  db<{ found: boolean }[]>`
+  select exists (select 1 from billing_invoice_line line
+      join billing_invoice invoice on invoice.business_id = line.business_id and invoice.id = line.invoice_id
+    where line.business_id = ${businessId} and line.subscription_id = ${subscriptionId} and line.kind = 'setup_fee'
+      and line.item_id = ${planId} and invoice.status not in ('pending', 'void')) as found`.then(
+    rows => only(rows).found,
+  )
+
+/** What an invoice used up of lots is theirs again. */
+export const returnCredit = (tx: Tx, businessId: string, invoiceId: string) => tx`
+  with returned as (
+    delete from billing_credit_use where business_id = ${businessId} and invoice_id = ${invoiceId}
+    returning lot_id, amount_minor
+  )
+  update billing_credit_lot lot set used_minor = used_minor - returned.amount_minor
+  from returned where lot.business_id = ${businessId} and lot.id = returned.lot_id`

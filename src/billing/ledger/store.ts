@@ -1,0 +1,91 @@
+import type { Db, Tx } from '../../platform/database.ts'
+import type { LedgerAct } from './ledger.ts'
+
+/** A source that was posted before makes this fail: no act counts twice. */
+export const insertActs = (tx: Tx, businessId: string, acts: readonly LedgerAct[]) => {
+  const of = <K extends keyof LedgerAct>(name: K) => acts.map(act => act[name])
+  const amounts = (name: Exclude<keyof LedgerAct['accounts'], never>) =>
+    acts.map(act => String(act.accounts[name] ?? 0n))
+  return tx`
+    insert into billing_ledger (business_id, source_key, at, customer_id, subscription_id, currency, gateway,
+      receivable, gateway_cash, offline_cash, deferred, revenue, tax, customer_credit, refund_clearing, write_off)
+    select ${businessId}, * from unnest(
+      ${of('sourceKey')}::text[], ${acts.map(act => act.at.toISOString())}::timestamptz[], ${of('customerId')}::text[], ${of('subscriptionId')}::text[],
+      ${of('currency')}::text[], ${acts.map(act => act.gateway ?? null)}::text[], ${amounts('receivable')}::int8[],
+      ${amounts('gatewayCash')}::int8[], ${amounts('offlineCash')}::int8[], ${amounts('deferred')}::int8[],
+      ${amounts('revenue')}::int8[], ${amounts('tax')}::int8[], ${amounts('customerCredit')}::int8[],
+      ${amounts('refundClearing')}::int8[], ${amounts('writeOff')}::int8[])`
+}
+
+export interface LotRow {
+  id: string
+  subscriptionId: string
+  customerId: string
+  currency: string
+  sourceId: string
+  createdMinor: bigint
+  usedMinor: bigint
+  reservedMinor: bigint
+  createdAt: Date
+}
+
+const lotColumns = (db: Db) => db`
+  id, subscription_id as "subscriptionId", customer_id as "customerId", currency, source_id as "sourceId",
+  created_minor as "createdMinor", used_minor as "usedMinor", reserved_minor as "reservedMinor", created_at as "createdAt"`
+
+/** Oldest first; locked, so that no two invoices spend one lot. */
+export const lockOpenLots = (tx: Tx, businessId: string, subscriptionIds: readonly string[]) => tx<LotRow[]>`
+  select ${lotColumns(tx)} from billing_credit_lot
+  where business_id = ${businessId} and subscription_id = any(${subscriptionIds as string[]})
+    and used_minor < created_minor
+  order by id for update`
+
+export const openLots = (db: Db, businessId: string, subscriptionIds: readonly string[]) => db<LotRow[]>`
+  select ${lotColumns(db)} from billing_credit_lot
+  where business_id = ${businessId} and subscription_id = any(${subscriptionIds as string[]})
+    and used_minor < created_minor
+  order by id`
+
+export const insertLot = (tx: Tx, businessId: string, lot: LotRow) => tx`
+  insert into billing_credit_lot (business_id, id, subscription_id, customer_id, currency, source_id, created_minor, used_minor,
+    reserved_minor, created_at)
+  values (${businessId}, ${lot.id}, ${lot.subscriptionId}, ${lot.customerId}, ${lot.currency}, ${lot.sourceId},
+    ${lot.createdMinor}, ${lot.usedMinor}, ${lot.reservedMinor}, ${lot.createdAt})`
+
+export interface LotSpending {
+  lotId: string
+  invoiceId: string
+  amountMinor: bigint
+}
+
+/** Spends lots on invoices. What was reserved for the invoice before is released in the same step. */
+export const spendLots = (
+  tx: Tx,
+  businessId: string,
+  spendings: readonly LotSpending[],
+  options: { reserved: boolean } = { reserved: false },
+) => tx`
+  with spent as (
+    select * from unnest(${spendings.map(one => one.lotId)}::text[], ${spendings.map(one => one.invoiceId)}::text[],
+      ${spendings.map(one => String(one.amountMinor))}::int8[]) as spent (lot_id, invoice_id, amount)
+  ), used as (
+    insert into billing_credit_use (business_id, invoice_id, lot_id, amount_minor)
+    select ${businessId}, invoice_id, lot_id, amount from spent
+  )
+  update billing_credit_lot lot
+  set used_minor = used_minor + total.amount,
+    reserved_minor = reserved_minor - ${options.reserved ? tx`total.amount` : tx`0`}
+  from (select lot_id, sum(amount)::int8 as amount from spent group by lot_id) total
+  where lot.business_id = ${businessId} and lot.id = total.lot_id`
+
+/** Holds (or, with a negative sign, lets go) parts of lots for a change whose card is being charged. */
+export const reserveLots = (
+  tx: Tx,
+  businessId: string,
+  parts: readonly { lotId: string; amountMinor: bigint }[],
+  sign: 1 | -1,
+) => tx`
+  update billing_credit_lot lot set reserved_minor = reserved_minor + ${sign} * part.amount
+  from unnest(${parts.map(part => part.lotId)}::text[], ${parts.map(part => String(part.amountMinor))}::int8[])
+    as part (lot_id, amount)
+  where lot.business_id = ${businessId} and lot.id = part.lot_id`

@@ -1,0 +1,359 @@
+import { isUniqueViolation, type Tx } from '../../platform/database.ts'
+import { newId } from '../../platform/ids.ts'
+import { conflict, fail, notFound, outcomeUnknown, paymentRequired, unprocessable } from '../../platform/problem.ts'
+import { getAddons } from '../addons/addons.ts'
+import { noteDue } from '../clock/due.ts'
+import type { Context } from '../context.ts'
+import { couponsByIds } from '../coupons/coupons.ts'
+import { findUsableCoupon, redeemCoupon } from '../coupons/redeem.ts'
+import type { CouponRow } from '../coupons/store.ts'
+import { customersByIds } from '../customers/customers.ts'
+import { type LocalDate, localDate } from '../dates.ts'
+import { draftInvoice } from '../invoices/issue.ts'
+import * as invoices from '../invoices/store.ts'
+import * as lots from '../ledger/store.ts'
+import { toMinor } from '../money.ts'
+import { getMethodOf } from '../payment-methods/payment-methods.ts'
+import type { MethodRow } from '../payment-methods/store.ts'
+import { getPlan, plansByIds } from '../plans/plans.ts'
+import type { PlanRow } from '../plans/store.ts'
+import { openPayment, sendPayment } from '../transactions/attempt.ts'
+import type { TransactionRow } from '../transactions/store.ts'
+import * as transactions from '../transactions/store.ts'
+import { applyChange, holdChange, rememberChange, tellClosed } from './apply-change.ts'
+import { chargeNow, taxesOf } from './purchase.ts'
+import { type ChangeQuote, type NewTerms, quoteChange } from './quote-change.ts'
+import { renewDue } from './renew.ts'
+import { schedule } from './scheduled.ts'
+import type { PlanChangeRequest } from './schema.ts'
+import { settlePayment } from './settle.ts'
+import type { SubscriptionAddon, SubscriptionRow } from './store.ts'
+import * as store from './store.ts'
+import * as changes from './store-changes.ts'
+import { invoicesOf, readAddons, readQuantity, sellAddons } from './terms.ts'
+
+/** Upgrade or downgrade, immediately or at the end of the term. */
+
+/** An unpaid one too, as long as its term runs: the credit then first pays what is owed. */
+const changeable = new Set(['live', 'non_renewing', 'dunning', 'trial', 'unpaid'])
+
+/** Answers the invoice of the change; none for a scheduled one. */
+export async function changePlan(
+  context: Context,
+  subscriptionId: string,
+  request: PlanChangeRequest,
+  idempotencyKey?: string,
+): Promise<{ invoiceId: string | undefined }> {
+  const { db, business, now } = context
+  const before = (await store.findSubscription(db, business.id, subscriptionId)) ?? fail(notFound('Subscription'))
+  if (idempotencyKey !== undefined) {
+    const made = await changes.findChangeByKey(db, business.id, subscriptionId, idempotencyKey)
+    if (made) return resume(context, made)
+  }
+  // A change on the day of renewal is one of the new period.
+  if (before.nextBillingAt !== null && before.nextBillingAt <= now) await renewDue(context, [subscriptionId])
+  const plan = await getPlan(db, business.id, request.plan_id)
+  const method = await chooseMethod(context, before, request)
+  const started = await db
+    .begin(tx => start(tx, context, { subscriptionId, plan, request, method, idempotencyKey: idempotencyKey ?? null }))
+    .catch(error => {
+      throw isUniqueViolation(error, 'billing_change_open') ? underWay() : error
+    })
+  await noteDue(db, business)
+  if (!started.payment) return { invoiceId: started.invoiceId }
+  return finish(context, started.payment)
+}
+
+const underWay = () =>
+  conflict('change_in_progress', 'A change of this subscription waits for its payment. Try again when it is settled.')
+
+/** No act on a subscription may run into a change whose card is being charged. */
+export async function refuseOpenChange(tx: Tx, businessId: string, subscriptionId: string): Promise<void> {
+  if (await changes.findOpen(tx, businessId, subscriptionId)) throw underWay()
+}
+
+async function chooseMethod(
+  { db, business }: Context,
+  row: SubscriptionRow,
+  request: PlanChangeRequest,
+): Promise<MethodRow | undefined> {
+  if (request.payment_mode === 'offline') return undefined
+  const id = request.card_id || row.paymentMethodId
+  if (!id)
+    throw unprocessable(
+      'payment_method_missing',
+      'The subscription has no card. Give card_id, or set payment_mode to offline.',
+      [{ field: 'card_id', message: 'is required when the subscription has no card' }],
+    )
+  return getMethodOf(db, business.id, { customerId: row.customerId, id, field: 'card_id' })
+}
+
+interface Started {
+  invoiceId: string | undefined
+  payment: TransactionRow | undefined
+}
+
+async function start(
+  tx: Tx,
+  context: Context,
+  asked: {
+    subscriptionId: string
+    plan: PlanRow
+    request: PlanChangeRequest
+    method: MethodRow | undefined
+    idempotencyKey: string | null
+  },
+): Promise<Started> {
+  const { business, now } = context
+  const { plan, request, method } = asked
+  const row = (await store.lockSubscription(tx, business.id, asked.subscriptionId)) ?? fail(notFound('Subscription'))
+  check(row, plan, request)
+  const today = localDate(now, business.timeZone)
+  if (row.status === 'unpaid' && (row.periodEnd === null || row.periodEnd <= today))
+    throw unprocessable('subscription_unpaid', 'The term is over and unpaid. Pay what is due first.')
+  await refuseOpenChange(tx, business.id, row.id)
+  const on = changeDate(row, today)
+  const { terms, addons, coupon, redeemed } = await resolve(tx, context, row, plan, request, on)
+  if (request.activated_at_val === 'eot') {
+    await schedule(tx, context, row, { terms, addons, coupon, request, redeemed, idempotencyKey: asked.idempotencyKey })
+    return { invoiceId: undefined, payment: undefined }
+  }
+  const { quote, invoice } = await prepare(tx, context, row, { terms, addons, coupon, on, request })
+  const changeId = newId()
+  const how = chargeNow(method?.gateway ?? 'offline', quote.chargeMinor, row.currency)
+  if (how !== 'charge') {
+    const carried = { ...invoice, row: { ...invoice.row, carried: how === 'carry' } }
+    const after = await applyChange(tx, context, row, { quote, invoice: carried, changeId })
+    await keepChange(tx, context, {
+      changeId,
+      quote,
+      invoiceId: invoice.row.id,
+      state: 'applied',
+      redeemed,
+      key: asked.idempotencyKey,
+    })
+    await tellClosed(tx, context, after, quote.uses)
+    return { invoiceId: invoice.row.id, payment: undefined }
+  }
+  await holdChange(tx, context, { quote, invoice })
+  await keepChange(tx, context, {
+    changeId,
+    quote,
+    invoiceId: invoice.row.id,
+    state: 'open',
+    redeemed,
+    key: asked.idempotencyKey,
+  })
+  const payment = await openPayment(tx, business.id, invoice.row, { method: method!, now })
+  return { invoiceId: invoice.row.id, payment }
+}
+
+function check(row: SubscriptionRow, plan: PlanRow, request: PlanChangeRequest): void {
+  if (!changeable.has(row.status))
+    throw unprocessable(
+      'subscription_not_live',
+      `The subscription is ${row.status}; only a running one can change its plan.`,
+    )
+  if (request.customer_id !== undefined && request.customer_id !== row.customerId)
+    throw unprocessable('customer_differs', 'The subscription belongs to another customer.', [
+      { field: 'customer_id', message: 'must be the customer of the subscription' },
+    ])
+  const field = [{ field: 'plan_id', message: 'can’t be chosen for this subscription' }]
+  if (plan.productId !== row.productId)
+    throw unprocessable('plan_of_other_product', 'The plan belongs to another product. Choose one of the same.', field)
+  if (!plan.planActive)
+    throw unprocessable('plan_inactive', `The plan "${plan.planName}" is not sold at the moment.`, field)
+  if (plan.currencyCode !== row.currency)
+    throw unprocessable(
+      'plan_currency',
+      `The plan is sold in ${plan.currencyCode}, the subscription in ${row.currency}.`,
+      field,
+    )
+}
+
+/** Inside the running period, whatever a change of the time zone did to the calendar. */
+function changeDate(row: SubscriptionRow, today: LocalDate): LocalDate {
+  return row.periodStart !== null && today < row.periodStart ? row.periodStart : today
+}
+
+async function resolve(
+  tx: Tx,
+  context: Context,
+  row: SubscriptionRow,
+  plan: PlanRow,
+  request: PlanChangeRequest,
+  on: LocalDate,
+) {
+  const { business, now } = context
+  const addons = await store.addonsOf(tx, business.id, [row.id])
+  const [attached] = row.couponId === null ? [] : await couponsByIds(tx, business.id, [row.couponId])
+  const choices = readAddons(request.addons)
+  const chosen: SubscriptionAddon[] = choices
+    ? sellAddons(
+        choices,
+        await getAddons(
+          tx,
+          business.id,
+          choices.map(choice => choice.addonId),
+        ),
+        plan,
+        on,
+      )
+    : addons
+  const given = (value: number | string | undefined) => (value === undefined || value === '' ? undefined : value)
+  const price = given(request.price)
+  const code = request.coupon_code
+  const fresh = code
+    ? await redeemCoupon(tx, business.id, (await findUsableCoupon(tx, business, { plan, code, now })).id)
+    : undefined
+  const stays = attached && (attached.planIds === null || attached.planIds.includes(plan.id)) ? attached : undefined
+  const coupon = fresh ?? stays
+  const invoicesLeft = fresh ? invoicesOf(fresh) : row.couponLeft
+  const terms: NewTerms = {
+    plan,
+    quantity: readQuantity(request.quantity) ?? row.quantity,
+    unitPriceMinor: price === undefined ? plan.priceMinor : toMinor(price, plan.currencyCode, 'price'),
+    // One that is sold once and was billed is not billed again because the plan changes.
+    addons: chosen.map(
+      addon => addons.find(one => one.addonId === addon.addonId && one.quantity === addon.quantity) ?? addon,
+    ),
+    coupon,
+    couponLeft: fresh && invoicesLeft !== null && row.periodEnd !== null ? invoicesLeft - 1 : invoicesLeft,
+    setupFeeMinor: await setupFee(tx, business.id, row, plan, given(request.setup_fee)),
+    updateReason: request.update_reason ?? '',
+  }
+  return { terms, addons, coupon: attached, redeemed: fresh?.id ?? null }
+}
+
+/** Only when the request says so, or when this plan's fee was never paid before. */
+async function setupFee(
+  tx: Tx,
+  businessId: string,
+  row: SubscriptionRow,
+  plan: PlanRow,
+  given: number | string | undefined,
+): Promise<bigint> {
+  if (given !== undefined) return toMinor(given, plan.currencyCode, 'setup_fee')
+  if (plan.setupFeeMinor === 0n || plan.id === row.planId) return 0n
+  return (await invoices.setupFeeWasBilled(tx, businessId, row.id, plan.id)) ? 0n : plan.setupFeeMinor
+}
+
+async function prepare(
+  tx: Tx,
+  context: Context,
+  row: SubscriptionRow,
+  parts: {
+    terms: NewTerms
+    addons: SubscriptionAddon[]
+    coupon: CouponRow | undefined
+    on: LocalDate
+    request: PlanChangeRequest
+  },
+) {
+  const { business, now } = context
+  const { terms, addons, coupon, on, request } = parts
+  const [[plan], [customer], lines, open] = await Promise.all([
+    plansByIds(tx, business.id, [row.planId]),
+    customersByIds(tx, business.id, [row.customerId]),
+    invoices.runningLines(tx, business.id, row.id, on),
+    lots.lockOpenLots(tx, business.id, [row.id]),
+  ])
+  const billed = await invoices.lockInvoices(tx, business.id, [...new Set(lines.map(line => line.invoiceId))])
+  const quote = quoteChange({
+    subscription: { ...row, paymentTerm: request.payment_term ?? 'net0' },
+    addons,
+    plan: plan!,
+    coupon,
+    next: terms,
+    on,
+    lines,
+    dueByInvoice: new Map(
+      billed.filter(one => one.status === 'sent' || one.status === 'overdue').map(one => [one.id, one.dueMinor]),
+    ),
+    lots: open
+      .filter(lot => lot.currency === row.currency)
+      .map(lot => ({ id: lot.id, balanceMinor: lot.createdMinor - lot.usedMinor - lot.reservedMinor })),
+    rates: await taxesOf(tx, business.id, customer!),
+  })
+  const invoice = draftInvoice({
+    kind: 'change',
+    subscription: quote.subscription,
+    addons: quote.addons,
+    customer: customer!,
+    bill: quote.bill,
+    uses: quote.uses,
+    period: quote.period,
+    term: request.payment_term ?? 'net0',
+    creditNote: quote.creditNote,
+    now,
+    timeZone: business.timeZone,
+    earnedMinor: 0n,
+  })
+  return { quote, invoice }
+}
+
+const keepChange = (
+  tx: Tx,
+  { business, now }: Context,
+  change: {
+    changeId: string
+    quote: ChangeQuote
+    invoiceId: string
+    state: 'open' | 'applied'
+    redeemed: string | null
+    key: string | null
+  },
+) =>
+  changes.insertChange(
+    tx,
+    business.id,
+    {
+      id: change.changeId,
+      subscriptionId: change.quote.subscription.id,
+      state: change.state,
+      updateType: change.quote.updateType,
+      planId: change.quote.subscription.planId,
+      terms: rememberChange(change.quote, change.redeemed) as unknown as Record<string, unknown>,
+      invoiceId: change.invoiceId,
+      transactionId: null,
+      createdAt: now,
+      updatedAt: now,
+    },
+    change.key,
+  )
+
+async function finish(context: Context, payment: TransactionRow): Promise<{ invoiceId: string }> {
+  const outcome = await sendPayment(context, payment, { customerPresent: true })
+  return answer(await settlePayment(context, payment.id, outcome))
+}
+
+/** Until it is paid the old plan stays; a decline leaves nothing behind. */
+function answer(payment: TransactionRow): { invoiceId: string } {
+  if (payment.state === 'failed')
+    throw paymentRequired(
+      payment.code ?? 'card_declined',
+      `The card was not charged (${payment.code}). The subscription keeps its plan; try another card with card_id.`,
+    )
+  if (payment.state === 'action_required')
+    throw paymentRequired(
+      'authentication_required',
+      `The customer must confirm the payment at ${payment.actionUrl}. The plan changes as soon as they do.`,
+    )
+  if (payment.state !== 'succeeded')
+    throw outcomeUnknown(
+      'payment_outcome_unknown',
+      'The gateway did not say what became of the payment. The plan changes as soon as it does; don’t ask again.',
+    )
+  return { invoiceId: payment.invoiceId }
+}
+
+/** A repeat of a request that began this change and did not get to its end. */
+async function resume(context: Context, change: changes.ChangeRow): Promise<{ invoiceId: string | undefined }> {
+  const { db, business } = context
+  if (change.state === 'applied' || change.state === 'scheduled' || change.invoiceId === null)
+    return { invoiceId: change.invoiceId ?? undefined }
+  const open = await transactions.findOpenPayment(db, business.id, change.invoiceId)
+  if (open && (open.state === 'created' || open.state === 'unknown')) return finish(context, open)
+  const last = open ?? (await transactions.paymentsOf(db, business.id, change.invoiceId)).at(-1)
+  return last ? answer(last) : { invoiceId: change.invoiceId }
+}

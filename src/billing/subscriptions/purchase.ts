@@ -1,0 +1,155 @@
+import type { Tx } from '../../platform/database.ts'
+import type { Context } from '../context.ts'
+import type { CouponRow } from '../coupons/store.ts'
+import { customersByIds } from '../customers/customers.ts'
+import type { CustomerRow } from '../customers/store.ts'
+import { addDays, addYears, type LocalDate, startOfDay } from '../dates.ts'
+import { tellInvoices } from '../events-lifecycle.ts'
+import { minCharge } from '../gateways/registry.ts'
+import { makeBill, type TaxRate } from '../invoices/bill.ts'
+import { draftInvoice, issueDraft, keep, type NewInvoice, writeIssued } from '../invoices/issue.ts'
+import { activate } from '../invoices/receive.ts'
+import type { InvoiceRow } from '../invoices/store.ts'
+import type { PlanRow } from '../plans/store.ts'
+import { taxFor } from '../taxes/tax-for.ts'
+import { inPeriod, nextPeriod } from './periods.ts'
+import type { SubscriptionAddon, SubscriptionRow } from './store.ts'
+import * as store from './store.ts'
+import { discountFrom, sale, wholePeriod, withAdjusted } from './terms.ts'
+
+/** The first bill of a subscription: by card it is a draft until the money is there, offline it is issued at once. */
+
+export const taxesOf = (db: Tx | Context['db'], businessId: string, customer: CustomerRow): Promise<TaxRate[]> =>
+  taxFor(db, businessId, {
+    country: customer.billingAddress.country,
+    state: customer.billingAddress.state,
+    stateCode: customer.billingAddress.state_code,
+    taxExempt: customer.taxExempt,
+  })
+
+const reminderMs = 7 * 86_400_000
+
+/** The anchor of all periods is the end of the trial; nothing is billed before. */
+export function inTrial(
+  row: SubscriptionRow,
+  start: LocalDate,
+  { now, timeZone }: { now: Date; timeZone: string },
+): SubscriptionRow {
+  const end = addDays(start, row.trialDays)
+  const endAt = startOfDay(end, timeZone)
+  const remindAt = new Date(endAt.getTime() - reminderMs)
+  return {
+    ...row,
+    status: 'trial',
+    trialStart: start,
+    trialExpiryAt: endAt,
+    anchorDate: end,
+    activationAt: endAt,
+    nextBillingAt: endAt,
+    remindAt: remindAt > now ? remindAt : null,
+    expiryAt: startOfDay(addYears(end, 100), timeZone),
+  }
+}
+
+/** A coupon counts on this invoice, and on one less after it. */
+export const couponUsed = (row: SubscriptionRow): SubscriptionRow =>
+  row.couponLeft === null ? row : { ...row, couponLeft: Math.max(0, row.couponLeft - 1) }
+
+export interface Purchase {
+  invoice: NewInvoice
+  /** once the invoice holds */
+  subscription: SubscriptionRow
+  addons: SubscriptionAddon[]
+}
+
+export function firstBill(
+  context: Context,
+  parts: {
+    row: SubscriptionRow
+    addons: readonly SubscriptionAddon[]
+    plan: PlanRow
+    customer: CustomerRow
+    coupon: CouponRow | undefined
+    rates: readonly TaxRate[]
+  },
+): Purchase {
+  const { row, plan, customer, coupon, rates } = parts
+  const { now, business } = context
+  const period = nextPeriod(row)
+  const sold = sale(row, parts.addons, wholePeriod(period.start, period.end), plan)
+  const bill = makeBill(sold.items, discountFrom(coupon), rates)
+  const addons = withAdjusted(sold.addons, bill.lines)
+  const paid = couponUsed({ ...row, status: 'live', setupFeeDue: false, deferredMinor: bill.netMinor })
+  const subscription = inPeriod(paid, period, { now, timeZone: business.timeZone })
+  const invoice = draftInvoice({
+    kind: 'purchase',
+    subscription,
+    addons,
+    customer,
+    bill,
+    uses: [],
+    period,
+    term: row.paymentTerm,
+    creditNote: null,
+    now,
+    timeZone: business.timeZone,
+    earnedMinor: 0n,
+  })
+  return { invoice, subscription, addons }
+}
+
+/** Is this amount to be charged now? Offline money is awaited, nothing needs no charge, and crumbs wait for the next invoice. */
+export function chargeNow(
+  gateway: string,
+  amountMinor: bigint,
+  currency: string,
+): 'charge' | 'carry' | 'wait' | 'nothing' {
+  if (amountMinor === 0n) return 'nothing'
+  if (gateway === 'offline') return 'wait'
+  return amountMinor < minCharge(gateway, currency) ? 'carry' : 'charge'
+}
+
+/** Issues what needs no charge. */
+export async function issuePurchase(
+  tx: Tx,
+  context: Context,
+  purchase: Purchase,
+  how: 'carry' | 'wait' | 'nothing',
+): Promise<SubscriptionRow> {
+  const row = { ...purchase.invoice.row, carried: how === 'carry' }
+  const rows = await writeIssued(tx, context.business.id, [{ ...purchase.invoice, row }], context.now)
+  await tellInvoices(tx, context, 'invoice_create', rows)
+  return how === 'nothing' ? activate(tx, context, purchase.subscription) : purchase.subscription
+}
+
+/** The money for a drafted first bill is there: the subscription begins as it was sold. */
+export async function completePurchase(
+  tx: Tx,
+  context: Context,
+  row: SubscriptionRow,
+  draft: InvoiceRow,
+): Promise<SubscriptionRow> {
+  const { business, now } = context
+  const period = { no: draft.periodNo!, start: draft.periodStart!, end: draft.periodEnd! }
+  const live = couponUsed({
+    ...row,
+    status: row.cancelAtEnd ? 'non_renewing' : 'live',
+    setupFeeDue: false,
+    deferredMinor: row.deferredMinor + draft.netMinor,
+  })
+  const after = inPeriod(live, period, { now, timeZone: business.timeZone })
+  await store.saveSubscription(tx, business.id, after)
+  const [addons, [customer]] = await Promise.all([
+    store.addonsOf(tx, business.id, [row.id]),
+    customersByIds(tx, business.id, [row.customerId]),
+  ])
+  const kept = keep(after, addons, customer!) as unknown as Record<string, unknown>
+  const issued = await issueDraft(
+    tx,
+    business.id,
+    { row: { ...draft, subscription: kept }, uses: [], reserved: false },
+    now,
+  )
+  await tellInvoices(tx, context, 'invoice_create', [issued])
+  return after
+}

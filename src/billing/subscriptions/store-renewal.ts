@@ -1,0 +1,61 @@
+import type { Db, Tx } from '../../platform/database.ts'
+import type { SubscriptionAddon, SubscriptionRow } from './store.ts'
+import { columns } from './store.ts'
+
+/** Those whose next step is due, each claimed by one worker; one with a change under way waits for it. */
+export const claimDue = (
+  tx: Tx,
+  businessId: string,
+  options: { now: Date; limit: number; ids: readonly string[] | undefined },
+) => tx<SubscriptionRow[]>`
+  select ${columns(tx)} from billing_subscription
+  where business_id = ${businessId} and next_billing_at <= ${options.now}
+    ${options.ids ? tx`and id = any(${options.ids as string[]})` : tx``}
+    and not exists (select 1 from billing_change change where change.business_id = ${businessId}
+      and change.subscription_id = billing_subscription.id and change.state = 'open')
+  order by next_billing_at, id limit ${options.limit} for update skip locked`
+
+/** What a plain renewal changes, for a thousand subscriptions at once. */
+export const saveRenewed = (tx: Tx, businessId: string, rows: readonly SubscriptionRow[]) => {
+  const iso = (of: (row: SubscriptionRow) => Date | null) => rows.map(row => of(row)?.toISOString() ?? null)
+  return tx`
+    update billing_subscription subscription
+    set status = renewed.status, cycles_left = renewed.cycles_left, period_no = renewed.period_no,
+      period_start = renewed.period_start, period_end = renewed.period_end, next_billing_at = renewed.next_billing_at,
+      remind_at = renewed.remind_at, expiry_at = renewed.expiry_at, last_billing_at = renewed.last_billing_at,
+      activation_at = renewed.activation_at, coupon_id = renewed.coupon_id, coupon_left = renewed.coupon_left,
+      setup_fee_due = renewed.setup_fee_due, deferred_minor = renewed.deferred_minor, parked_error = null,
+      updated_at = renewed.updated_at
+    from unnest(${rows.map(row => row.id)}::text[], ${rows.map(row => row.status)}::text[],
+      ${rows.map(row => row.cyclesLeft)}::int[], ${rows.map(row => row.periodNo)}::int[],
+      ${rows.map(row => row.periodStart)}::date[], ${rows.map(row => row.periodEnd)}::date[],
+      ${iso(row => row.nextBillingAt)}::timestamptz[], ${iso(row => row.remindAt)}::timestamptz[],
+      ${iso(row => row.expiryAt)}::timestamptz[], ${iso(row => row.lastBillingAt)}::timestamptz[],
+      ${iso(row => row.activationAt)}::timestamptz[], ${rows.map(row => row.couponId)}::text[],
+      ${rows.map(row => row.couponLeft)}::int[], ${rows.map(row => String(row.setupFeeDue))}::boolean[],
+      ${rows.map(row => String(row.deferredMinor))}::int8[], ${iso(row => row.updatedAt)}::timestamptz[])
+      as renewed (id, status, cycles_left, period_no, period_start, period_end, next_billing_at, remind_at, expiry_at,
+        last_billing_at, activation_at, coupon_id, coupon_left, setup_fee_due, deferred_minor, updated_at)
+    where subscription.business_id = ${businessId} and subscription.id = renewed.id`
+}
+
+export const saveBilledAddons = (tx: Tx, businessId: string, addons: readonly SubscriptionAddon[]) => tx`
+  update billing_subscription_addon addon
+  set paid_periods = billed.paid_periods, adjusted_minor = billed.adjusted_minor
+  from unnest(${addons.map(addon => addon.subscriptionId)}::text[], ${addons.map(addon => addon.addonId)}::text[],
+    ${addons.map(addon => addon.paidPeriods)}::int[], ${addons.map(addon => String(addon.adjustedMinor))}::int8[])
+    as billed (subscription_id, addon_id, paid_periods, adjusted_minor)
+  where addon.business_id = ${businessId} and addon.subscription_id = billed.subscription_id
+    and addon.addon_id = billed.addon_id`
+
+/** Tried again in an hour, with the reason beside it. */
+export const park = (db: Db, businessId: string, id: string, options: { until: Date; error: string }) => db`
+  update billing_subscription set next_billing_at = ${options.until}, parked_error = ${options.error}
+  where business_id = ${businessId} and id = ${id}`
+
+export const takeReminders = (tx: Tx, businessId: string, now: Date, limit: number) => tx<SubscriptionRow[]>`
+  update billing_subscription set remind_at = null
+  where business_id = ${businessId} and id in (
+    select id from billing_subscription where business_id = ${businessId} and remind_at <= ${now}
+    order by remind_at limit ${limit} for update skip locked)
+  returning ${columns(tx)}`

@@ -1,0 +1,181 @@
+import { type Db, first, only, type Tx } from '../../platform/database.ts'
+import type { PageRequest } from '../../platform/page.ts'
+import type { Page } from '../envelope.ts'
+
+export type TransactionState = 'created' | 'pending' | 'unknown' | 'action_required' | 'succeeded' | 'failed' | 'voided'
+
+export interface TransactionRow {
+  id: string
+  type: 'payment' | 'refund'
+  state: TransactionState
+  customerId: string
+  subscriptionId: string
+  productId: string
+  planId: string
+  invoiceId: string
+  /** small invoices collected together with this one; amounts in text */
+  carried: { invoiceId: string; amount: string }[] | null
+  gateway: string
+  gatewayRef: string | null
+  paymentMethodId: string | null
+  currency: string
+  amountMinor: bigint
+  refundedMinor: bigint
+  refundPendingMinor: bigint
+  paymentId: string | null
+  refundType: 'refund' | 'refund_credit' | 'record_refund' | null
+  taxMinor: bigint
+  description: string
+  reference: string
+  code: string | null
+  actionUrl: string | null
+  checkAt: Date | null
+  checks: number
+  createdAt: Date
+  updatedAt: Date
+}
+
+const wire: Record<keyof TransactionRow, string> = {
+  id: 'id',
+  type: 'type',
+  state: 'state',
+  customerId: 'customer_id',
+  subscriptionId: 'subscription_id',
+  productId: 'product_id',
+  planId: 'plan_id',
+  invoiceId: 'invoice_id',
+  carried: 'carried',
+  gateway: 'gateway',
+  gatewayRef: 'gateway_ref',
+  paymentMethodId: 'payment_method_id',
+  currency: 'currency',
+  amountMinor: 'amount_minor',
+  refundedMinor: 'refunded_minor',
+  refundPendingMinor: 'refund_pending_minor',
+  paymentId: 'payment_id',
+  refundType: 'refund_type',
+  taxMinor: 'tax_minor',
+  description: 'description',
+  reference: 'reference',
+  code: 'code',
+  actionUrl: 'action_url',
+  checkAt: 'check_at',
+  checks: 'checks',
+  createdAt: 'created_at',
+  updatedAt: 'updated_at',
+}
+const selected = Object.entries(wire)
+  .map(([name, column]) => `${column} as "${name}"`)
+  .join(', ')
+const columns = (db: Db) => db.unsafe(selected)
+const values = (db: Db, row: TransactionRow) =>
+  Object.fromEntries(
+    (Object.keys(wire) as (keyof TransactionRow)[]).map(name => [
+      wire[name],
+      name === 'carried' && row.carried ? db.json(row.carried) : row[name],
+    ]),
+  )
+
+export const insertTransactions = (
+  tx: Tx,
+  businessId: string,
+  rows: readonly TransactionRow[],
+  idempotencyKey: string | null = null,
+) =>
+  tx`insert into billing_transaction ${tx(
+    rows.map(row => ({ business_id: businessId, idempotency_key: idempotencyKey, ...values(tx, row) })) as never,
+  )}`
+
+export const saveTransaction = (tx: Tx, businessId: string, row: TransactionRow) => tx`
+  update billing_transaction
+  set state = ${row.state}, gateway_ref = ${row.gatewayRef}, refunded_minor = ${row.refundedMinor},
+    refund_pending_minor = ${row.refundPendingMinor}, code = ${row.code}, action_url = ${row.actionUrl},
+    check_at = ${row.checkAt}, checks = ${row.checks}, updated_at = ${row.updatedAt}
+  where business_id = ${businessId} and id = ${row.id}`
+
+export const findTransaction = (db: Db, businessId: string, id: string) =>
+  db<TransactionRow[]>`
+  select ${columns(db)} from billing_transaction where business_id = ${businessId} and id = ${id}`.then(first)
+
+export const transactionsByIds = (db: Db, businessId: string, ids: readonly string[]) => db<TransactionRow[]>`
+  select ${columns(db)} from billing_transaction where business_id = ${businessId} and id = any(${ids as string[]})`
+
+export const lockTransaction = (tx: Tx, businessId: string, id: string) =>
+  tx<TransactionRow[]>`
+  select ${columns(tx)} from billing_transaction where business_id = ${businessId} and id = ${id} for update`.then(
+    first,
+  )
+
+export const findTransactionByRef = (
+  db: Db,
+  businessId: string,
+  where: { gateway: string; type: 'payment' | 'refund'; ref: string },
+) =>
+  db<TransactionRow[]>`
+  select ${columns(db)} from billing_transaction
+  where business_id = ${businessId} and gateway = ${where.gateway} and type = ${where.type} and gateway_ref = ${where.ref}`.then(
+    first,
+  )
+
+export const findTransactionByKey = (
+  db: Db,
+  businessId: string,
+  where: { type: 'payment' | 'refund'; idempotencyKey: string },
+) =>
+  db<TransactionRow[]>`
+  select ${columns(db)} from billing_transaction
+  where business_id = ${businessId} and type = ${where.type} and idempotency_key = ${where.idempotencyKey}`.then(first)
+
+/** The attempt that is under way for an invoice, if any. */
+export const findOpenPayment = (db: Db, businessId: string, invoiceId: string) =>
+  db<TransactionRow[]>`
+  select ${columns(db)} from billing_transaction
+  where business_id = ${businessId} and invoice_id = ${invoiceId} and type = 'payment'
+    and state in ('created', 'pending', 'unknown', 'action_required')`.then(first)
+
+/** Payments that reached an invoice, newest last. */
+export const paymentsOf = (db: Db, businessId: string, invoiceId: string) => db<TransactionRow[]>`
+  select ${columns(db)} from billing_transaction
+  where business_id = ${businessId} and invoice_id = ${invoiceId} and type = 'payment' order by id`
+
+/** To be asked about at the gateway. Claimed, so that two workers do not ask at once. */
+export const claimChecks = (tx: Tx, businessId: string, now: Date, limit: number) => tx<TransactionRow[]>`
+  select ${columns(tx)} from billing_transaction
+  where business_id = ${businessId} and check_at <= ${now} order by check_at limit ${limit} for update skip locked`
+
+export interface TransactionFilter {
+  customerId: string
+  type: 'payment' | 'refund' | undefined
+  states: readonly TransactionState[] | undefined
+  invoiceId: string | undefined
+  subscriptionId: string | undefined
+  productId: string | undefined
+  planId: string | undefined
+}
+
+export async function pageOfTransactions(
+  db: Db,
+  businessId: string,
+  filter: TransactionFilter,
+  page: PageRequest,
+): Promise<Page<TransactionRow>> {
+  const equal = (column: string, value: string | undefined) =>
+    value === undefined ? db`` : db`and ${db(column)} = ${value}`
+  const where = db`business_id = ${businessId} and customer_id = ${filter.customerId} and state <> 'voided'
+    ${equal('type', filter.type)}
+    ${filter.states === undefined ? db`` : db`and state = any(${filter.states as string[]})`}
+    ${equal('invoice_id', filter.invoiceId)} ${equal('subscription_id', filter.subscriptionId)}
+    ${equal('product_id', filter.productId)} ${equal('plan_id', filter.planId)}`
+  const [rows, count] = await Promise.all([
+    db<TransactionRow[]>`
+      select ${columns(db)} from billing_transaction where ${where}
+      order by id desc limit ${page.limit} offset ${page.offset}`,
+    db<{ total: number }[]>`select count(*)::int as total from billing_transaction where ${where}`,
+  ])
+  return { rows, total: only(count).total }
+}
+
+export const openRefundsOf = (db: Db, businessId: string, paymentId: string) => db<TransactionRow[]>`
+  select ${columns(db)} from billing_transaction
+  where business_id = ${businessId} and payment_id = ${paymentId} and type = 'refund'
+    and state in ('created', 'pending', 'unknown') order by id`
