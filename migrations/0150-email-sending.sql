@@ -78,7 +78,7 @@ create table email_block (
   -- place of the first of them; the others follow
   first int not null,
   lane smallint not null,
-  -- null where the address is no subscriber's
+  -- empty where the address is no subscriber's
   subscriber_ids text[] not null,
   emails text[] not null,
   done boolean not null default false,

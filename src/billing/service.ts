@@ -1,8 +1,11 @@
 import type { Service } from '../platform/service.ts'
 import { audit } from './audit.ts'
 import { billingKeeper, dueLoop } from './clock/due.ts'
+import { fillCatalogue } from './demo-catalogue.ts'
+import { catalogueEventTypes } from './events-catalogue.ts'
 import { lifecycleEventTypes } from './events-lifecycle.ts'
 import { gatewayWork } from './gateways/jobs.ts'
+import { checkoutPage } from './multiplans/multiplans.ts'
 import { billingOpenRoutes, billingRoutes } from './routes.ts'
 
 export const billingService: Service = {
@@ -12,10 +15,16 @@ export const billingService: Service = {
   routes: billingRoutes,
   openRoutes: billingOpenRoutes,
   pages: [],
-  eventTypes: lifecycleEventTypes,
+  eventTypes: [...catalogueEventTypes, ...lifecycleEventTypes],
   work: platform => gatewayWork(platform),
   loops: platform => [dueLoop(platform)],
   keepers: platform => [billingKeeper(platform)],
-  demo: async () => [],
+  demo: async (platform, business) => {
+    const { multiplan } = await fillCatalogue(platform, business)
+    return [
+      { label: 'Plans of the demo shop', text: "curl -H 'Authorization: {auth}' {base}/plans" },
+      { label: 'Its checkout page', text: checkoutPage(platform.config.publicUrl, multiplan.id) },
+    ]
+  },
   audit: (platform, businessId) => audit(platform.db, businessId),
 }

@@ -1,4 +1,5 @@
 import type { Service } from '../platform/service.ts'
+import { sendingKeeper, sendingLoop, sendingWork } from './delivery/jobs.ts'
 import { emailRoutes } from './routes.ts'
 import { publicPages } from './routes-public.ts'
 import { erasureKeeper, foldLoop, subscriberWork } from './subscribers/jobs.ts'
@@ -11,9 +12,9 @@ export const emailService: Service = {
   openRoutes: [],
   pages: [...publicPages],
   eventTypes: [],
-  work: platform => [...subscriberWork(platform)],
-  loops: platform => [foldLoop(platform)],
-  keepers: platform => [erasureKeeper(platform)],
+  work: platform => [...subscriberWork(platform), ...sendingWork(platform)],
+  loops: platform => [foldLoop(platform), sendingLoop(platform)],
+  keepers: platform => [erasureKeeper(platform), sendingKeeper(platform)],
   demo: async () => [],
   audit: async () => [],
 }

@@ -36,7 +36,8 @@ export interface Lane extends EndpointKey {
 }
 
 const maxWidth = 16
-const heldPerWidth = 4
+/** enough that a lane does not run dry between two rounds */
+const heldPerWidth = 16
 
 export const newLane = ({ businessId, endpointId, failures, failingSince }: ClaimedRow): Lane => ({
   businessId,
@@ -61,8 +62,7 @@ export const newLane = ({ businessId, endpointId, failures, failingSince }: Clai
 })
 
 /** How many more deliveries it wants to hold; one at a time while it fails. */
-export const roomOf = (lane: Lane): number =>
-  (lane.failures > 0 ? 1 : Math.max(maxWidth, lane.width * heldPerWidth)) - lane.held.size
+export const roomOf = (lane: Lane): number => (lane.failures > 0 ? 1 : lane.width * heldPerWidth) - lane.held.size
 
 /** Takes a due delivery, in the order of the feed. False: an earlier one of the same object is not here; it must stand back. */
 export function take(lane: Lane, row: DueRow): boolean {

@@ -38,6 +38,7 @@ const lookAgainMs = 500
 const maxHealthy = 1_000
 const maxFailing = 256
 const claimAtOnce = 250
+const claimEveryMs = 50
 const maxRunning = 4_000
 const writeAtOnce = 500
 
@@ -66,6 +67,7 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
   let settled: (Settled & { lane: Lane })[] = []
   let running = 0
   let extendedAt = performance.now()
+  let claimedAt = 0
   let wakeUp = () => {}
   const wake = () => wakeUp()
   const outcomes = platform.metrics.counter('pennypost_webhook_deliveries_total', 'Webhook attempts, by outcome', [
@@ -123,6 +125,9 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
       { failing: true, limit: Math.min(claimAtOnce, maxFailing - failing) },
     ]
     let claimed = 0
+    // While results pour in, rounds follow each other closely; looking for endpoints in each of them gains nothing.
+    if (lanes.size > 0 && performance.now() - claimedAt < claimEveryMs) return 0
+    claimedAt = performance.now()
     for (const room of rooms) {
       if (room.limit <= 0) continue
       const rows = await store.claimDue(db, { ...room, leaseId, leaseSeconds, now: now() })
@@ -139,7 +144,7 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
       lane =>
         lane.open &&
         roomOf(lane) > 0 &&
-        (lane.drained ? lane.held.size > 0 && at - lane.lookedAt > lookAgainMs : lane.ready.length < lane.width),
+        (lane.drained ? lane.held.size > 0 && at - lane.lookedAt > lookAgainMs : roomOf(lane) > lane.held.size),
     )
     if (hungry.length === 0) return
     const endpoints = new Map(

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import type { Business } from '../../platform/business.ts'
 import { nowFor } from '../../platform/clock.ts'
-import { type Database, type Db, isUniqueViolation, type Tx } from '../../platform/database.ts'
+import { type Database, type Db, isUniqueViolation, only, type Tx } from '../../platform/database.ts'
 import { type EventSource, emit } from '../../platform/events.ts'
 import { newId } from '../../platform/ids.ts'
 import { conflict, fail, invalidField, notFound, unprocessable } from '../../platform/problem.ts'
@@ -22,7 +22,7 @@ export async function createCustomer(
   const now = await nowFor(tx, business)
   const made = withChanges(blankCustomer(now), fields)
   const customer = (await store.insertCustomer(tx, business.id, made)) ?? fail(emailTaken(fields.email_id))
-  await emit(tx, event(business.id, 'customer_create', customer, { source, at: now }))
+  await tell(tx, business, 'customer_create', customer, { source, at: now })
   return customer
 }
 
@@ -52,7 +52,7 @@ export function updateCustomer(
       const before = (await store.lockCustomer(tx, business.id, id)) ?? fail(notFound('Customer'))
       const after = withChanges({ ...before, updatedAt: now }, changes)
       const customer = await store.updateCustomer(tx, business.id, after)
-      await emit(tx, event(business.id, 'customer_update', customer, { source: 'api', at: now }))
+      await tell(tx, business, 'customer_update', customer, { source: 'api', at: now })
       return customer
     })
     .catch(error => {
@@ -68,7 +68,7 @@ export function deleteCustomer(db: Database, business: Business, id: string): Pr
     if (await customerInUse(tx, business.id, id))
       throw unprocessable('customer_in_use', 'The customer has live subscriptions. Cancel them first.')
     await store.hideCustomer(tx, business.id, id, now)
-    await emit(tx, event(business.id, 'customer_delete', customer, { source: 'api', at: now }))
+    await tell(tx, business, 'customer_delete', customer, { source: 'api', at: now })
     return customer
   })
 }
@@ -168,9 +168,13 @@ export async function showCustomers(
   })
 }
 
-const event = (
-  businessId: string,
+async function tell(
+  tx: Tx,
+  business: Business,
   type: string,
   customer: CustomerRow,
   { source, at }: { source: EventSource; at: Date },
-) => ({ businessId, type, source, objectId: customer.id, data: showCustomer(customer, null), at })
+): Promise<void> {
+  const data = only(await showCustomers(tx, business, [customer]))
+  await emit(tx, { businessId: business.id, type, source, objectId: customer.id, data, at })
+}

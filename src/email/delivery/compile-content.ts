@@ -33,7 +33,7 @@ export interface CompiledContent {
  * Letters of marks: s value in HTML, u part of an address, U whole address, l tracked link, p pixel, t value in text.
  * Order: Liquid is replaced by marks first, so that no later tool can misread it.
  */
-export async function compileContent(content: Content): Promise<CompiledContent> {
+export async function compileContent(content: Content, { tracked } = { tracked: true }): Promise<CompiledContent> {
   const hash = createHash('sha256').update(content.source).digest('hex').slice(0, 8)
   const slots: Piece[] = []
   const marked = markSlots(content.source, hash, slots)
@@ -42,10 +42,10 @@ export async function compileContent(content: Content): Promise<CompiledContent>
   const hasUnsubscribe = slots.some(slot => slot.kind === 'output' && /\bunsubscribeUrl\b/.test(slot.source))
   const footer = content.footer && !hasUnsubscribe ? markSlots(footerHtml, hash, slots) : ''
   const withFooter = insertBeforeBodyEnd(styled, footer)
-  const { html, links } = rewriteAddresses(withFooter, hash, slots)
+  const { html, links } = rewriteAddresses(withFooter, hash, slots, tracked)
   const preheader = content.preheader === '' ? '' : preheaderHtml(markSlots(content.preheader, hash, slots))
   return {
-    html: insertBeforeBodyEnd(insertAfterBodyStart(html, preheader), pixelHtml(hash)),
+    html: insertBeforeBodyEnd(insertAfterBodyStart(html, preheader), tracked ? pixelHtml(hash) : ''),
     text: toText(html).replaceAll(new RegExp(`pp${hash}s(\\d+)z`, 'g'), `pp${hash}t$1z`),
     links,
     slots,
@@ -68,7 +68,12 @@ async function renderMjml(source: string): Promise<string> {
 const addressAttributes = new Set(['href', 'src', 'action', 'background', 'poster', 'cite', 'srcset'])
 
 /** Finds each opening tag that has an address or a mark in one, and edits it in place; all else stays as it was. */
-function rewriteAddresses(html: string, hash: string, slots: readonly Piece[]): { html: string; links: string[] } {
+function rewriteAddresses(
+  html: string,
+  hash: string,
+  slots: readonly Piece[],
+  track: boolean,
+): { html: string; links: string[] } {
   const links: string[] = []
   const numbers = new Map<string, number>()
   let result = ''
@@ -91,7 +96,7 @@ function rewriteAddresses(html: string, hash: string, slots: readonly Piece[]): 
     onopentag(name, attributes) {
       const { startIndex, endIndex } = parser
       const tag = html.slice(startIndex, (endIndex ?? startIndex) + 1)
-      const isLink = name === 'a' || name === 'area'
+      const isLink = track && (name === 'a' || name === 'area')
       const tracked =
         isLink && !('data-no-track' in attributes) ? trackedLink((attributes.href ?? '').trim()) : undefined
       const edited = editAttributes(tag, (attribute, value) => {

@@ -15,6 +15,8 @@ export interface Envelope {
   attachments: readonly { filename: string; contentType: string; content: Buffer }[]
   /** header fields that are the same for every recipient */
   headers: Readonly<Record<string, string>>
+  /** false for mail that a person asked for: then there is nothing to unsubscribe from */
+  unsubscribable?: boolean
   /** begins every tracked address: https://mail.example.com */
   publicUrl: string
   /** domain of the Message-ID */
@@ -34,10 +36,10 @@ export interface Recipient {
 
 /** A message ready to be filled: constant bytes, with small functions between them. */
 export interface CompiledMessage {
-  /** writes the whole message, ending in CRLF; answers the buffer (a larger one where it did not fit) and the length */
-  fill(recipient: Recipient, at: Date, buffer: Buffer): { buffer: Buffer; length: number }
-  /** needs SMTPUTF8 never; 8BITMIME never: all bytes are ASCII unless an address is not */
+  /** writes the whole message, ending in CRLF, with room for `spare` more bytes; answers the buffer (a larger one where it did not fit) and the length */
+  fill(recipient: Recipient, at: Date, buffer: Buffer, spare?: number): { buffer: Buffer; length: number }
   constantBytes: number
+  senderAddress: string
 }
 
 type Node =
@@ -68,10 +70,12 @@ export async function compileMessage(content: CompiledContent, envelope: Envelop
   const constantBytes = countBytes(nodes) + 2_048
   return {
     constantBytes,
-    fill(recipient, at, buffer) {
+    senderAddress: envelope.from.address,
+    fill(recipient, at, buffer, spare = 0) {
       const writer = new Writer(buffer.length < constantBytes ? Buffer.allocUnsafe(constantBytes * 2) : buffer)
       writer.text(writeHeaders(recipient, at))
       writeNodes(nodes, recipient, writer)
+      writer.reserve(spare)
       return { buffer: writer.buffer, length: writer.length }
     },
   }
@@ -114,6 +118,7 @@ function split(text: string, mark: string): [string, string] {
 function compileHeaders(envelope: Envelope): (recipient: Recipient, at: Date) => string {
   const subject = compileSubject(envelope.subject)
   const unsubscribe = envelope.publicUrl + unsubscribePath
+  const unsubscribable = envelope.unsubscribable ?? true
   let second = Number.NaN
   let date = ''
   return (recipient, at) => {
@@ -127,8 +132,9 @@ function compileHeaders(envelope: Envelope): (recipient: Recipient, at: Date) =>
       `Message-ID: <${recipient.deliveryId}@${envelope.messageIdDomain}>\r\n` +
       `To: ${addressHeader(recipient.email)}\r\n` +
       `Subject: ${subject(recipient.data)}\r\n` +
-      `List-Unsubscribe: <${unsubscribe}${recipient.unsubscribeToken}>\r\n` +
-      'List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n'
+      (unsubscribable
+        ? `List-Unsubscribe: <${unsubscribe}${recipient.unsubscribeToken}>\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n`
+        : '')
     )
   }
 }
@@ -304,7 +310,7 @@ class Writer {
     this.buffer = buffer
   }
 
-  private reserve(size: number): void {
+  reserve(size: number): void {
     if (this.length + size <= this.buffer.length) return
     const larger = Buffer.allocUnsafe(Math.max(this.buffer.length * 2, this.length + size))
     this.buffer.copy(larger, 0, 0, this.length)

@@ -3,6 +3,8 @@ import type { Business } from '../../platform/business.ts'
 import type { Tx } from '../../platform/database.ts'
 import type { Platform } from '../../platform/platform.ts'
 import { fail, notFound } from '../../platform/problem.ts'
+import { type Audience, audienceOf } from '../subscribers/audience.ts'
+import { campaign as campaignLane, individual } from './lanes.ts'
 import { newSendId } from './send-id.ts'
 import * as store from './store-queue.ts'
 
@@ -18,21 +20,13 @@ export interface SendRequest {
   now: Date
 }
 
-export interface Audience {
-  includedListIds: string[]
-  includedSegmentIds: string[]
-  excludedListIds: string[]
-  excludedSegmentIds: string[]
-}
-
 export interface QueuedSend {
   sendId: string
   totalEmails: number
   queued: number
 }
 
-export const individualLane = 0
-export const campaignLane = 1
+export const individualLane = individual
 /** People to a block: as many as a worker takes at once. */
 export const blockSize = 500
 
@@ -70,10 +64,7 @@ export async function queueListSend(
   audience: Audience,
 ): Promise<QueuedSend> {
   const sendId = await openSend(tx, platform, business, send, { lane: campaignLane, total: 0, queued: 0 })
-  const people = store.audienceOfLists(tx, business.id, {
-    included: audience.includedListIds,
-    excluded: audience.excludedListIds,
-  })
+  const { people } = await audienceOf(tx, business.id, audience, send.now)
   const queued = await store.freezeAudience(tx, business.id, { sendId, lane: campaignLane, blockSize }, people)
   await store.setSendTotals(tx, business.id, sendId, queued, send.now)
   if (queued > 0) await store.markDue(tx, business.id)

@@ -56,8 +56,8 @@ export const insertSend = (tx: Tx, businessId: string, send: NewSend) => tx`
 
 export const setSendTotals = (tx: Tx, businessId: string, sendId: string, queued: number, now: Date) => tx`
   update email_send set total = ${queued}, queued = ${queued},
-    state = case when ${queued} = 0 then 'complete' else state end,
-    completed_at = case when ${queued} = 0 then ${now}::timestamptz else completed_at end
+    state = case when ${queued} = 0 then 'complete' else 'sending' end,
+    completed_at = case when ${queued} = 0 then ${now}::timestamptz end
   where business_id = ${businessId} and id = ${sendId}`
 
 export const insertAttachment = (
@@ -86,7 +86,7 @@ export const insertBlock = (
   block: { sendId: string; first: number; lane: number; emails: string[]; subscriberIds: (string | null)[] },
 ) => tx`
   insert into email_block (business_id, send_id, first, lane, subscriber_ids, emails)
-  values (${businessId}, ${block.sendId}, ${block.first}, ${block.lane}, ${block.subscriberIds as string[]}::text[],
+  values (${businessId}, ${block.sendId}, ${block.first}, ${block.lane}, ${block.subscriberIds.map(id => id ?? '')}::text[],
     ${block.emails}::text[])`
 
 /** Freezes an audience: people in the order of their ids, so that the reads of a block stay near each other. */
@@ -99,11 +99,13 @@ export const freezeAudience = (
   tx<{ people: number }[]>`
     with person as (
       select subscriber_id, email, row_number() over (order by subscriber_id) - 1 as place from (${audience}) as audience
+    ), numbered as (
+      select *, place / ${options.blockSize}::int as number from person
     ), block as (
       insert into email_block (business_id, send_id, first, lane, subscriber_ids, emails)
-      select ${businessId}, ${options.sendId}, (place / ${options.blockSize}::int) * ${options.blockSize}::int + 1,
-        ${options.lane}, array_agg(subscriber_id order by place), array_agg(email order by place)
-      from person group by place / ${options.blockSize}::int
+      select ${businessId}, ${options.sendId}, min(place) + 1, ${options.lane}, array_agg(subscriber_id order by place),
+        array_agg(email order by place)
+      from numbered group by number
       returning cardinality(emails) as people
     )
     select coalesce(sum(people), 0)::int as people from block`.then(rows => only(rows).people)
@@ -115,14 +117,3 @@ export const markDue = async (tx: Tx, businessId: string) => {
     on conflict (business_id) do update set version = email_due.version + 1`
   await tx`select pg_notify('email_due', ${businessId})`
 }
-
-export const audienceOfLists = (
-  db: Db,
-  businessId: string,
-  lists: { included: readonly string[]; excluded: readonly string[] },
-) => db`
-  select s.id as subscriber_id, s.email from email_subscriber s
-  where s.business_id = ${businessId} and s.delete_after is null and s.status = 'subscribed'
-    and s.list_numbers && array(select number from email_list where business_id = ${businessId} and id = any(${lists.included as string[]}))
-    and not s.list_numbers && array(select number from email_list where business_id = ${businessId} and id = any(${lists.excluded as string[]}))
-    and not exists (select from email_suppression x where x.business_id = ${businessId} and x.address = lower(s.email))`

@@ -1,0 +1,98 @@
+import { type Item, leave } from './batch.ts'
+import { classify, type ReplyClass } from './classify.ts'
+import { deferralMs, patienceMs } from './defer.ts'
+import type { ResultLog } from './result-log.ts'
+import type { SmtpReply } from './smtp-replies.ts'
+import type { FinalRow } from './store-work.ts'
+
+/** Turns what happened to an item into its durable result. */
+export interface Outcomes {
+  sent(item: Item, result: { reply: SmtpReply; serverId: string | null }): Promise<void>
+  refused(item: Item, result: Refusal): Promise<void>
+  unknown(item: Item, result: { error: string; serverId: string }): Promise<void>
+  excluded(item: Item, why: string): Promise<void>
+  cancelled(item: Item): Promise<void>
+  /** put off without a try, for the sake of pace or because no server is to be had */
+  putOff(item: Item, until: Date, why: { class: ReplyClass; reply: string }): Promise<void>
+}
+
+export interface Refusal {
+  reply: SmtpReply
+  stage: 'MAIL' | 'RCPT' | 'DATA' | 'end'
+  serverId: string | null
+  /** where it is known already */
+  class?: ReplyClass
+  retry?: boolean
+}
+
+export interface OutcomeOptions {
+  results: ResultLog
+  /** the present of the business */
+  now(businessId: string): Date
+  deferMs?: typeof deferralMs
+}
+
+export function createOutcomes({ results, now, deferMs = deferralMs }: OutcomeOptions): Outcomes {
+  const final = async (item: Item, row: Pick<FinalRow, 'state' | 'class' | 'code' | 'reply' | 'serverId'>) => {
+    const { deliveryId, subscriberId, email } = item.person
+    const { businessId, block } = item.batch
+    await results.final(businessId, {
+      ...row,
+      reply: clean(row.reply),
+      deliveryId,
+      subscriberId,
+      email,
+      retried: block === undefined,
+      at: now(businessId),
+    })
+    leave(item)
+  }
+
+  const defer = async (
+    item: Item,
+    row: { nextAt: Date; class: ReplyClass; code: number; reply: string; serverId: string | null; tried: boolean },
+  ) => {
+    const { businessId, lane } = item.batch
+    const at = now(businessId)
+    await results.deferred(businessId, {
+      ...row,
+      reply: clean(row.reply),
+      deliveryId: item.person.deliveryId,
+      subscriberId: item.person.subscriberId,
+      email: item.person.email,
+      lane,
+      attempts: item.attempts + (row.tried ? 1 : 0),
+      expiresAt: item.expiresAt ?? new Date(at.getTime() + patienceMs(lane)),
+      at,
+    })
+    leave(item)
+  }
+
+  return {
+    sent: (item, { reply, serverId }) =>
+      final(item, { state: 'sent', class: '', code: reply.code, reply: reply.text, serverId }),
+    async refused(item, refusal) {
+      const { reply, stage, serverId } = refusal
+      const verdict = refusal.class ? { class: refusal.class, retry: refusal.retry ?? true } : classify(reply, stage)
+      const at = now(item.batch.businessId)
+      const nextAt = new Date(at.getTime() + deferMs(item.attempts + 1, { class: verdict.class, reply: reply.text }))
+      const expiresAt = item.expiresAt ?? new Date(at.getTime() + patienceMs(item.batch.lane))
+      const entry = { class: verdict.class, code: reply.code, reply: reply.text, serverId }
+      if (verdict.retry && nextAt < expiresAt) return defer(item, { ...entry, nextAt, tried: true })
+      const recipients = verdict.class === 'hard' || verdict.class === 'soft'
+      await final(item, { ...entry, state: recipients ? 'bounced' : 'failed' })
+    },
+    unknown: (item, { error, serverId }) =>
+      final(item, { state: 'unknown', class: 'network', code: 0, reply: error, serverId }),
+    excluded: (item, why) => final(item, { state: 'suppressed', class: '', code: 0, reply: why, serverId: null }),
+    cancelled: item => final(item, { state: 'cancelled', class: '', code: 0, reply: '', serverId: null }),
+    async putOff(item, until, why) {
+      if (item.expiresAt && until >= item.expiresAt)
+        return final(item, { state: 'failed', class: why.class, code: 0, reply: why.reply, serverId: null })
+      await defer(item, { ...why, nextAt: until, code: 0, serverId: null, tried: false })
+    },
+  }
+}
+
+/** Replies are somebody else's words: bounded, and without what the database can't hold. */
+const clean = (reply: string) => reply.replaceAll('\0', '').toWellFormed().slice(0, 1_000)

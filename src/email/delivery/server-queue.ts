@@ -1,0 +1,318 @@
+import type { Platform } from '../../platform/platform.ts'
+import { type Item, leave, mayStart } from './batch.ts'
+import { type CompiledMessage, mergeDataOf } from './compile-message.ts'
+import type { Signer } from './dkim.ts'
+import { individual } from './lanes.ts'
+import { mergeDataFor } from './merge-data.ts'
+import type { Outcomes } from './outcomes.ts'
+import { type Feed, type Outcome, type Outgoing, sendOver } from './smtp-client.ts'
+import { SmtpRefused, type SmtpServer } from './smtp-connect.ts'
+import { tokensOf } from './tokens.ts'
+
+/** What waits for one server in this process, and the connections that take it there. */
+export interface ServerQueue {
+  push(items: readonly Item[], message: CompiledMessage): void
+  /** settings may change while it runs */
+  update(settings: QueueSettings): void
+  /** lets go of what may not start any more */
+  sweep(): void
+  /** lets open messages finish; after the time given what is still open counts as unknown */
+  stop(timeoutMs: number): Promise<void>
+  readonly idle: boolean
+}
+
+export interface QueueSettings {
+  serverId: string
+  smtp: SmtpServer
+  maxConnections: number
+  maxPerSecond: number
+  sign: Signer | undefined
+}
+
+export interface QueueHooks {
+  platform: Pick<Platform, 'config' | 'secrets' | 'log'>
+  outcomes: Outcomes
+  now(businessId: string): Date
+  /** the server can't be used; these are to go another way */
+  onBroken(error: string, items: { item: Item; message: CompiledMessage }[]): void
+  onHealthy(): void
+  onRefused(item: Item, message: CompiledMessage, outcome: Extract<Outcome, { kind: 'replied' }>): Promise<void>
+  takeTurns(count: number, perSecond: number): Promise<Date | undefined>
+}
+
+interface Job {
+  item: Item
+  message: CompiledMessage
+}
+type OutgoingJob = Outgoing & Job
+
+const messagesPerConnection = 1_000
+const idleMs = 5_000
+const mostPushbacks = 8
+const failuresToBreak = 5
+
+export function createServerQueue(first: QueueSettings, hooks: QueueHooks): ServerQueue {
+  let settings = first
+  const lanes: [Job[], Job[]] = [[], []]
+  let connections = 0
+  let reservedConnections = 0
+  let limit = settings.maxConnections
+  let successes = 0
+  let failures = 0
+  let pausedUntil = 0
+  let pauseMs = 0
+  let stopping = false
+  const waiters = new Set<() => void>()
+  const abort = new AbortController()
+  const turns: number[] = []
+  let leasing = false
+
+  const wake = () => {
+    for (const waiter of waiters) waiter()
+  }
+  const wakeAt = (time: number) => {
+    const go = () => {
+      wake()
+      open()
+    }
+    setTimeout(go, Math.max(1, time - Date.now())).unref()
+  }
+
+  /** The turn of a paced server comes from the database, because other processes send there too. */
+  const mayGo = (): boolean => {
+    if (settings.maxPerSecond <= 0) return true
+    const now = Date.now()
+    if ((turns[0] ?? Number.POSITIVE_INFINITY) <= now) return true
+    if (turns[0] !== undefined) wakeAt(turns[0])
+    else if (!leasing) void leaseTurns()
+    return false
+  }
+  const leaseTurns = async () => {
+    leasing = true
+    const perSecond = settings.maxPerSecond
+    const count = Math.max(1, Math.min(Math.ceil(perSecond / 5), lanes[0].length + lanes[1].length))
+    const start = await hooks.takeTurns(count, perSecond).catch(() => undefined)
+    leasing = false
+    if (start) for (let i = 0; i < count; i++) turns.push(start.getTime() + (i * 1_000) / perSecond)
+    wakeAt(turns[0] ?? Date.now() + 500)
+  }
+
+  const nextJob = (reserved: boolean): Job | undefined => {
+    for (const lane of reserved ? [lanes[0]] : lanes) {
+      while (lane.length > 0) {
+        const job = lane[0] as Job
+        if (mayStart(job.item.batch)) {
+          if (stopping || !mayGo()) return undefined
+          if (settings.maxPerSecond > 0) turns.shift()
+          lane.shift()
+          return job
+        }
+        lane.shift()
+        leave(job.item)
+      }
+    }
+    return undefined
+  }
+
+  const back = (job: Job, why: string) => {
+    job.item.pushbacks++
+    if (job.item.pushbacks > mostPushbacks)
+      return hooks.outcomes.refused(job.item, {
+        reply: { code: 451, text: why },
+        stage: 'MAIL',
+        serverId: settings.serverId,
+        class: 'network',
+        retry: true,
+      })
+    lanes[job.item.batch.lane].unshift(job)
+    return Promise.resolve()
+  }
+
+  const backOff = () => {
+    pauseMs = Math.min(pauseMs === 0 ? 250 : pauseMs * 2, 30_000)
+    pausedUntil = Date.now() + pauseMs * (0.75 + Math.random() / 2)
+    limit = Math.max(1, Math.floor(limit * 0.7))
+    successes = 0
+    wakeAt(pausedUntil)
+  }
+
+  const settle = async (job: OutgoingJob, outcome: Outcome): Promise<void> => {
+    const { serverId } = settings
+    if (outcome.kind === 'unknown') return hooks.outcomes.unknown(job.item, { error: outcome.error, serverId })
+    if (outcome.kind === 'untried') return back(job, outcome.error)
+    if (outcome.reply.code < 400) {
+      failures = 0
+      pauseMs = 0
+      if (++successes % 200 === 0 && limit < settings.maxConnections) limit++
+      return hooks.outcomes.sent(job.item, { reply: outcome.reply, serverId })
+    }
+    // Refused before a recipient was named: it is the connection that is not wanted now.
+    if (outcome.reply.code === 421 || (outcome.stage === 'MAIL' && outcome.reply.code < 500)) {
+      backOff()
+      return back(job, `${outcome.reply.code} ${outcome.reply.text}`)
+    }
+    return hooks.onRefused(job.item, job.message, outcome)
+  }
+
+  const broken = (error: Error) => {
+    failures++
+    backOff()
+    if (failures < failuresToBreak) return
+    failures = 0
+    const jobs = [...lanes[0].splice(0), ...lanes[1].splice(0)]
+    hooks.onBroken(error.message, jobs)
+  }
+
+  const connection = async (reserved: boolean) => {
+    const feed = createFeed({
+      reserved,
+      nextJob,
+      settle,
+      hooks,
+      settings: () => settings,
+      waiters,
+      stopping: () => stopping,
+    })
+    try {
+      await sendOver(settings.smtp, feed, {
+        messagesPerConnection,
+        signal: abort.signal,
+        onOpen: () => hooks.onHealthy(),
+      })
+    } catch (error) {
+      if (!stopping) {
+        if (!(error instanceof SmtpRefused && error.reply.code === 421)) broken(error as Error)
+        else backOff()
+      }
+    } finally {
+      if (reserved) reservedConnections--
+      else connections--
+      open()
+    }
+  }
+
+  /** As many connections as there is work for; some are kept free of campaigns. */
+  const open = () => {
+    if (stopping || Date.now() < pausedUntil) return
+    const reserve = Math.min(2, settings.maxConnections - 1)
+    const most = Math.max(1, Math.min(limit, settings.maxConnections) - reserve)
+    const work = lanes[0].length + lanes[1].length
+    while (connections < Math.min(most, work)) {
+      connections++
+      void connection(false)
+    }
+    while (reservedConnections < Math.min(reserve, lanes[individual].length)) {
+      reservedConnections++
+      void connection(true)
+    }
+  }
+
+  return {
+    push(items, message) {
+      for (const item of items) lanes[item.batch.lane].push({ item, message })
+      wake()
+      open()
+    },
+    update(next) {
+      if (next.maxConnections !== settings.maxConnections) limit = next.maxConnections
+      settings = next
+    },
+    sweep() {
+      for (const lane of lanes) {
+        const gone = lane.filter(job => !mayStart(job.item.batch))
+        if (gone.length === 0) continue
+        lane.splice(0, lane.length, ...lane.filter(job => !gone.includes(job)))
+        for (const job of gone) leave(job.item)
+      }
+    },
+    get idle() {
+      return connections + reservedConnections + lanes[0].length + lanes[1].length === 0
+    },
+    async stop(timeoutMs) {
+      stopping = true
+      for (const job of [...lanes[0].splice(0), ...lanes[1].splice(0)]) leave(job.item)
+      wake()
+      const until = Date.now() + timeoutMs
+      while (connections + reservedConnections > 0 && Date.now() < until)
+        await new Promise(resolve => setTimeout(resolve, 10))
+      abort.abort()
+      for (const job of [...lanes[0].splice(0), ...lanes[1].splice(0)]) leave(job.item)
+    },
+  }
+}
+
+interface FeedParts {
+  reserved: boolean
+  nextJob(reserved: boolean): Job | undefined
+  settle(job: OutgoingJob, outcome: Outcome): Promise<void>
+  hooks: QueueHooks
+  settings(): QueueSettings
+  waiters: Set<() => void>
+  stopping(): boolean
+}
+
+/** What one connection takes from the queue. Two buffers take turns: one is filled while the other is on the wire. */
+function createFeed(parts: FeedParts): Feed<OutgoingJob> {
+  const { reserved, nextJob, hooks, settings, waiters, stopping } = parts
+  const buffers: [Buffer, Buffer] = [Buffer.alloc(0), Buffer.alloc(0)]
+  let turn: 0 | 1 = 0
+
+  const fill = (job: Job): OutgoingJob => {
+    const { config, secrets } = hooks.platform
+    const { batch, person } = job.item
+    const tokens = tokensOf(secrets, { businessId: batch.businessId, deliveryId: person.deliveryId })
+    const recipient = {
+      deliveryId: person.deliveryId,
+      email: person.email,
+      trackToken: tokens.track,
+      unsubscribeToken: tokens.unsubscribe,
+      data: mergeDataFor(person),
+    }
+    mergeDataOf(recipient, config.publicUrl)
+    turn = turn === 0 ? 1 : 0
+    const filled = job.message.fill(recipient, hooks.now(batch.businessId), buffers[turn], 3)
+    buffers[turn] = filled.buffer
+    filled.buffer.write('.\r\n', filled.length, 'latin1')
+    return {
+      ...job,
+      from: config.inboundSmtpPort > 0 ? `b+${tokens.bounce}@${config.mailDomain}` : job.message.senderAddress,
+      to: person.email,
+      bytes: filled.buffer.subarray(0, filled.length + 3),
+      eightBit: false,
+    }
+  }
+  const signed = async (job: Job): Promise<OutgoingJob> => {
+    const outgoing = fill(job)
+    const { sign } = settings()
+    if (!sign) return outgoing
+    const header = await sign(outgoing.bytes.subarray(0, outgoing.bytes.length - 3))
+    return { ...outgoing, bytes: Buffer.concat([header, outgoing.bytes]) }
+  }
+
+  return {
+    async next() {
+      const until = Date.now() + idleMs
+      for (;;) {
+        const job = nextJob(reserved)
+        if (job) return signed(job)
+        if (stopping() || Date.now() >= until) return undefined
+        await new Promise<void>(resolve => {
+          const end = () => {
+            clearTimeout(timer)
+            waiters.delete(end)
+            resolve()
+          }
+          const timer = setTimeout(end, until - Date.now())
+          waiters.add(end)
+        })
+      }
+    },
+    take() {
+      if (settings().sign || stopping()) return undefined
+      const job = nextJob(reserved)
+      return job && fill(job)
+    },
+    mayFinish: job => Date.now() < job.item.batch.leaseUntil - 500,
+    settle: parts.settle,
+  }
+}

@@ -1,0 +1,355 @@
+import { type Db, first, type Tx } from '../../platform/database.ts'
+import type { Lane } from './lanes.ts'
+
+/** A business that may have something to send, with the version that tells whether more came since. */
+export const dueBusinesses = (db: Db) => db<{ businessId: string; version: bigint }[]>`
+  select business_id as "businessId", version from email_due`
+
+/** Forgets a business that has nothing left. New work raises the version, and then this does nothing. */
+export const forgetBusiness = (db: Db, businessId: string, version: bigint) => db`
+  delete from email_due where business_id = ${businessId} and version = ${version}
+    and not exists (select from email_send where business_id = ${businessId} and completed_at is null)`
+
+export interface ClaimedBlock {
+  sendId: string
+  first: number
+  emails: string[]
+  /** empty where the address is no subscriber's */
+  subscriberIds: string[]
+}
+
+/** Takes the next free block, oldest send first. A claim that ran out is free: its holder is dead. */
+export const claimBlock = (db: Db, businessId: string, claim: { lane: Lane; workerId: string; leaseMs: number }) =>
+  db<ClaimedBlock[]>`
+    with free as (
+      select s.id, b.first from email_send s, lateral (
+        select first from email_block
+        where business_id = ${businessId} and send_id = s.id and not done
+          and (claimed_until is null or claimed_until < now())
+        order by first limit 1 for update skip locked) b
+      where s.business_id = ${businessId} and s.lane = ${claim.lane} and s.completed_at is null
+        and s.state in ('sending', 'cancelled')
+      order by s.id limit 1
+    )
+    update email_block b
+    set claimed_by = ${claim.workerId}, claimed_until = now() + ${claim.leaseMs} * interval '1 millisecond'
+    from free where b.business_id = ${businessId} and b.send_id = free.id and b.first = free.first
+    returning b.send_id as "sendId", b.first, b.emails, b.subscriber_ids as "subscriberIds"`.then(first)
+
+export interface ClaimedDeferral {
+  deliveryId: string
+  email: string
+  subscriberId: string | null
+  attempts: number
+  expiresAt: Date
+}
+
+export const claimDeferrals = (
+  db: Db,
+  businessId: string,
+  claim: { lane: Lane; workerId: string; leaseMs: number; limit: number; now: Date },
+) => db<ClaimedDeferral[]>`
+  with due as (
+    select d.delivery_id from email_deferral d
+    join email_send s on s.business_id = d.business_id and s.id = left(d.delivery_id, 16) || '00000000'
+    where d.business_id = ${businessId} and d.lane = ${claim.lane}
+      and (d.next_at <= ${claim.now} or s.state = 'cancelled') and s.state in ('sending', 'cancelled')
+      and (d.claimed_until is null or d.claimed_until < now())
+    order by d.next_at limit ${claim.limit} for update of d skip locked
+  )
+  update email_deferral d
+  set claimed_by = ${claim.workerId}, claimed_until = now() + ${claim.leaseMs} * interval '1 millisecond'
+  from due where d.business_id = ${businessId} and d.delivery_id = due.delivery_id
+  returning d.delivery_id as "deliveryId", d.email, d.subscriber_id as "subscriberId", d.attempts,
+    d.expires_at as "expiresAt"`
+
+/** Keeps claims alive; answers the state of their sends, so that a pause is seen within a beat. */
+export const extendBlocks = (
+  db: Db,
+  businessId: string,
+  claim: { workerId: string; leaseMs: number; sendIds: string[]; firsts: number[] },
+) => db<{ sendId: string; first: number; state: string }[]>`
+  update email_block b set claimed_until = now() + ${claim.leaseMs} * interval '1 millisecond'
+  from unnest(${claim.sendIds}::text[], ${claim.firsts}::int[]) as mine (send_id, first)
+  join email_send s on s.business_id = ${businessId} and s.id = mine.send_id
+  where b.business_id = ${businessId} and b.send_id = mine.send_id and b.first = mine.first
+    and b.claimed_by = ${claim.workerId} and not b.done
+  returning b.send_id as "sendId", b.first, s.state`
+
+export const extendDeferrals = (
+  db: Db,
+  businessId: string,
+  claim: { workerId: string; leaseMs: number; deliveryIds: string[] },
+) => db<{ deliveryId: string; state: string }[]>`
+  update email_deferral d set claimed_until = now() + ${claim.leaseMs} * interval '1 millisecond'
+  from email_send s
+  where d.business_id = ${businessId} and d.delivery_id = any(${claim.deliveryIds}::text[])
+    and d.claimed_by = ${claim.workerId}
+    and s.business_id = ${businessId} and s.id = left(d.delivery_id, 16) || '00000000'
+  returning d.delivery_id as "deliveryId", s.state`
+
+export const releaseBlock = (
+  db: Db,
+  businessId: string,
+  claim: { workerId: string; sendId: string; first: number },
+) => db`
+  update email_block set claimed_by = null, claimed_until = null
+  where business_id = ${businessId} and send_id = ${claim.sendId} and first = ${claim.first}
+    and claimed_by = ${claim.workerId} and not done`
+
+export const releaseDeferrals = (db: Db, businessId: string, claim: { workerId: string; deliveryIds: string[] }) => db`
+  update email_deferral set claimed_by = null, claimed_until = null
+  where business_id = ${businessId} and delivery_id = any(${claim.deliveryIds}::text[])
+    and claimed_by = ${claim.workerId}`
+
+export interface Person {
+  deliveryId: string
+  email: string
+  subscriberId: string | null
+  firstName: string | null
+  lastName: string | null
+  mobile: string | null
+  country: string | null
+  city: string | null
+  dateOfBirth: string | null
+  leadScore: number | null
+  customFields: Record<string, unknown> | null
+  suppression: string | null
+  status: string | null
+  deleted: boolean
+}
+
+/** Those of a batch who have no result yet, with what a template may say about them, and whether they may still be mailed. */
+export const peopleToMail = (
+  db: Db,
+  businessId: string,
+  batch: {
+    deliveryIds: string[]
+    emails: string[]
+    subscriberIds: (string | null)[]
+    /** of a block: who was deferred is somebody else's work now */
+    skipDeferred: boolean
+  },
+) => db<Person[]>`
+  select one.id as "deliveryId", one.email, s.id as "subscriberId", s.first_name as "firstName", s.last_name as "lastName",
+    s.mobile, s.country, s.city, s.date_of_birth as "dateOfBirth", s.lead_score as "leadScore",
+    s.custom_fields as "customFields",
+    x.type as suppression, s.status, one.subscriber_id <> '' and (s.id is null or s.delete_after is not null) as deleted
+  from unnest(${batch.deliveryIds}::text[], ${batch.emails}::text[], ${batch.subscriberIds.map(id => id ?? '')}::text[])
+    as one (id, email, subscriber_id)
+  left join email_subscriber s on s.business_id = ${businessId} and s.id = one.subscriber_id
+  left join email_suppression x on x.business_id = ${businessId} and x.address = lower(one.email)
+  left join email_delivery d on d.business_id = ${businessId} and d.id = one.id
+  left join email_deferral f on ${batch.skipDeferred} and f.business_id = ${businessId} and f.delivery_id = one.id
+  where d.id is null and f.delivery_id is null
+  order by one.id`
+
+export interface SendRow {
+  id: string
+  campaignId: string
+  campaignName: string
+  contentId: string
+  lane: Lane
+  subject: string
+  fromName: string
+  senderEmail: string
+  deliveryServerId: string | null
+  state: string
+}
+
+export const sendById = (db: Db, businessId: string, sendId: string) =>
+  db<SendRow[]>`
+    select id, campaign_id as "campaignId", campaign_name as "campaignName", content_id as "contentId", lane, subject,
+      from_name as "fromName", sender_email as "senderEmail", delivery_server_id as "deliveryServerId", state
+    from email_send where business_id = ${businessId} and id = ${sendId}`.then(first)
+
+export const attachmentsOf = (db: Db, businessId: string, sendId: string) => db<
+  { filename: string; contentType: string; content: Buffer }[]
+>`
+  select filename, content_type as "contentType", content from email_send_attachment
+  where business_id = ${businessId} and send_id = ${sendId} order by position`
+
+export interface ContentRow {
+  builderType: string
+  source: string
+  preheader: string
+  footer: boolean
+  links: string[] | null
+}
+
+export const contentById = (db: Db, businessId: string, contentId: string) =>
+  db<ContentRow[]>`
+    select builder_type as "builderType", source, preheader, footer, links from email_content
+    where business_id = ${businessId} and id = ${contentId}`.then(first)
+
+export const keepLinks = (db: Db, businessId: string, contentId: string, links: string[]) => db`
+  update email_content set links = ${db.json(links)}
+  where business_id = ${businessId} and id = ${contentId} and links is null`
+
+export interface ServerRow {
+  id: string
+  host: string
+  port: number
+  security: 'none' | 'starttls' | 'tls'
+  username: string
+  sealedPassword: string
+  senderEmail: string
+  senderName: string
+  maxConnections: number
+  maxPerSecond: number
+  openUntil: Date | null
+  dkimDomain: string | null
+  dkimSelector: string | null
+  sealedKey: string | null
+  hasWebhook: boolean
+}
+
+/** The servers of a business in the order they are tried: the default first, then the oldest. */
+export const serversOf = (db: Db, businessId: string) => db<ServerRow[]>`
+  select s.id, s.host, s.port, s.security, s.username, s.sealed_password as "sealedPassword",
+    s.sender_email as "senderEmail", s.sender_name as "senderName", s.max_connections as "maxConnections",
+    s.max_per_second as "maxPerSecond", h.open_until as "openUntil", k.dkim_domain as "dkimDomain",
+    k.dkim_selector as "dkimSelector", k.sealed_key as "sealedKey", w.server_id is not null as "hasWebhook"
+  from email_delivery_server s
+  left join email_server_health h on h.business_id = s.business_id and h.server_id = s.id
+  left join email_server_signing k on k.business_id = s.business_id and k.server_id = s.id
+  left join email_server_webhook w on w.business_id = s.business_id and w.server_id = s.id
+  where s.business_id = ${businessId}
+  order by s.is_default desc, s.created_at, s.id`
+
+export const businessTime = (db: Db, businessId: string) =>
+  db<{ name: string; now: Date | null }[]>`
+    select name, case when test_mode then clock_now end as now from account_business where id = ${businessId}`.then(
+    first,
+  )
+
+export const openServer = (
+  db: Db,
+  businessId: string,
+  breaker: { serverId: string; error: string; baseMs: number; maxMs: number },
+) => db`
+  insert into email_server_health as h (business_id, server_id, failures, open_until, last_error, updated_at)
+  values (${businessId}, ${breaker.serverId}, 1, now() + ${breaker.baseMs} * interval '1 millisecond', ${breaker.error}, now())
+  on conflict (business_id, server_id) do update set failures = h.failures + 1, last_error = excluded.last_error,
+    open_until = now() + least(${breaker.maxMs}::float8, ${breaker.baseMs}::float8 * 2 ^ least(h.failures, 20)) * interval '1 millisecond',
+    updated_at = now()`
+
+export const closeServer = (db: Db, businessId: string, serverId: string) => db`
+  update email_server_health set failures = 0, open_until = null, updated_at = now()
+  where business_id = ${businessId} and server_id = ${serverId} and failures > 0`
+
+export interface SlowProvider {
+  serverId: string
+  provider: string
+  perMinute: number
+  nextAt: Date
+}
+
+/** Providers that asked us to slow down. When the time is over the pace is quadrupled, until it is no limit any more. */
+export const slowProviders = (db: Db, businessId: string) => db<SlowProvider[]>`
+  select server_id as "serverId", provider, per_minute as "perMinute", next_at as "nextAt" from email_pace
+  where business_id = ${businessId} and per_minute is not null and slow_until > now()`
+
+export const slowDown = (
+  db: Db,
+  businessId: string,
+  pace: { serverId: string; provider: string; perMinute: number; forMs: number; reason: string },
+) => db`
+  insert into email_pace as p (business_id, server_id, provider, next_at, per_minute, slow_until, reason)
+  values (${businessId}, ${pace.serverId}, ${pace.provider}, now(), ${pace.perMinute},
+    now() + ${pace.forMs} * interval '1 millisecond', ${pace.reason})
+  on conflict (business_id, server_id, provider) do update
+    set per_minute = excluded.per_minute, slow_until = excluded.slow_until, reason = excluded.reason`
+
+/** Takes turns at a pace that all workers share; answers the time of the first, the others follow at the same distance. */
+export const takeTurns = (
+  db: Db,
+  businessId: string,
+  turns: { serverId: string; provider: string; count: number; perSecond: number },
+) =>
+  db<{ first: Date }[]>`
+    insert into email_pace as p (business_id, server_id, provider, next_at)
+    values (${businessId}, ${turns.serverId}, ${turns.provider}, now() + ${turns.count / turns.perSecond} * interval '1 second')
+    on conflict (business_id, server_id, provider) do update
+      set next_at = greatest(p.next_at, now()) + ${turns.count / turns.perSecond} * interval '1 second'
+    returning next_at - ${turns.count / turns.perSecond} * interval '1 second' as first`.then(first)
+
+export interface FinalRow {
+  deliveryId: string
+  subscriberId: string | null
+  email: string
+  state: 'sent' | 'bounced' | 'suppressed' | 'failed' | 'unknown' | 'cancelled'
+  class: string
+  code: number
+  reply: string
+  serverId: string | null
+  retried: boolean
+  at: Date
+}
+
+/** The log. A second result for the same delivery changes nothing: exactly one final state each. */
+export const insertFinals = (db: Db, rows: readonly (FinalRow & { businessId: string })[]) => db`
+  insert into email_delivery (business_id, id, subscriber_id, email, state, class, code, reply, server_id, retried, at)
+  select business_id, id, subscriber_id, email, state, class, code, reply, server_id, retried <> 0, at
+  from unnest(${rows.map(row => row.businessId)}::text[], ${rows.map(row => row.deliveryId)}::text[],
+    ${rows.map(row => row.subscriberId) as string[]}::text[], ${rows.map(row => row.email)}::text[],
+    ${rows.map(row => row.state)}::text[], ${rows.map(row => row.class)}::text[], ${rows.map(row => row.code)}::int2[],
+    ${rows.map(row => row.reply)}::text[], ${rows.map(row => row.serverId) as string[]}::text[],
+    ${rows.map(row => Number(row.retried))}::int[], ${rows.map(row => row.at.toISOString())}::timestamptz[])
+    as one (business_id, id, subscriber_id, email, state, class, code, reply, server_id, retried, at)
+  on conflict do nothing`
+
+export interface DeferredRow {
+  deliveryId: string
+  subscriberId: string | null
+  email: string
+  lane: Lane
+  attempts: number
+  nextAt: Date
+  expiresAt: Date
+  class: string
+  code: number
+  reply: string
+  serverId: string | null
+  at: Date
+  /** false: put off without a try, for the sake of pace */
+  tried: boolean
+}
+
+export const upsertDeferral = async (tx: Tx, businessId: string, row: DeferredRow) => {
+  await tx`
+    insert into email_deferral (business_id, delivery_id, subscriber_id, email, lane, attempts, next_at, expires_at,
+      class, code, reply)
+    select ${businessId}, ${row.deliveryId}, ${row.subscriberId}, ${row.email}, ${row.lane}, ${row.attempts},
+      ${row.nextAt}, ${row.expiresAt}, ${row.class}, ${row.code}, ${row.reply}
+    where not exists (select from email_delivery where business_id = ${businessId} and id = ${row.deliveryId})
+    on conflict (business_id, delivery_id) do update set attempts = excluded.attempts, next_at = excluded.next_at,
+      class = excluded.class, code = excluded.code, reply = excluded.reply, claimed_by = null, claimed_until = null`
+  if (row.tried)
+    await tx`
+      insert into email_attempt (business_id, delivery_id, attempt, at, class, code, reply, server_id)
+      values (${businessId}, ${row.deliveryId}, ${row.attempts}, ${row.at}, ${row.class}, ${row.code}, ${row.reply},
+        ${row.serverId}) on conflict do nothing`
+}
+
+export interface OutboxRow {
+  deliveryId: string
+  envelopeFrom: string
+  email: string
+  subject: string
+  message: Buffer
+  at: Date
+}
+
+export const insertOutbox = (db: Db, businessId: string, rows: readonly OutboxRow[]) => db`
+  insert into email_outbox ${db(
+    rows.map(row => ({
+      business_id: businessId,
+      delivery_id: row.deliveryId,
+      envelope_from: row.envelopeFrom,
+      email: row.email,
+      subject: row.subject,
+      message: row.message,
+      at: row.at,
+    })),
+  )} on conflict do nothing`
