@@ -75,7 +75,8 @@ export function createServerQueue(first: QueueSettings, hooks: QueueHooks): Serv
       wake()
       open()
     }
-    setTimeout(go, Math.max(1, time - Date.now())).unref()
+    // A timer may come a moment early; then nobody would look again.
+    setTimeout(go, Math.max(1, Math.ceil(time - Date.now()) + 2)).unref()
   }
 
   /** The turn of a paced server comes from the database, because other processes send there too. */
