@@ -36,6 +36,7 @@ export async function buildPlatform(
   await checkMasterKey(db, secrets.fingerprint)
   const jobs = await createJobs(databaseUrl, { log, metrics, worker })
   const outbounds: Outbound[] = []
+  const lastActs: (() => Promise<void>)[] = []
   const openOutbound = (options: { connectionsPerOrigin?: number } = {}) => {
     const opened = createOutbound({ allowPrivate: config.allowPrivateAddresses }, options)
     outbounds.push(opened)
@@ -54,10 +55,12 @@ export async function buildPlatform(
     secrets,
     outbound: openOutbound(),
     openOutbound,
+    beforeClose: run => void lastActs.push(run),
     metrics,
     log,
     async close() {
       await jobs.stop()
+      for (const act of lastActs) await act().catch(error => log.error({ err: error }, 'a last act failed'))
       await Promise.all(outbounds.map(outbound => outbound.close()))
       await Promise.all(pools.map(pool => pool.end({ timeout: 5 })))
     },

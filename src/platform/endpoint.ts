@@ -27,6 +27,8 @@ export interface Endpoint {
 /** One request, unpacked. */
 export interface Call<P = unknown, Q = unknown, B = unknown> {
   platform: Platform
+  /** HEAD comes to the endpoint of GET */
+  method: string
   /** With an Idempotency-Key, a transaction that also stores the answer; so use this handle, not the platform's. */
   db: Database
   business: Business

@@ -149,6 +149,7 @@ async function handle(
     throw forbidden('key_read_only', 'This key may only read.')
   const call: Call = {
     platform,
+    method: request.method,
     db: platform.db,
     // Open routes have no business until their endpoint found it; they never read this.
     business: request.caller?.business as Business,

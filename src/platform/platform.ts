@@ -19,6 +19,8 @@ export interface Platform {
   outbound: Outbound
   /** a guarded way out of its own, for one busy partner that must not wait behind strangers; closed with the platform */
   openOutbound(options: { connectionsPerOrigin: number }): Outbound
+  /** runs when the program stops, before the pools close: for what is still in memory and must be written */
+  beforeClose(run: () => Promise<void>): void
   metrics: Metrics
   log: Log
 }
