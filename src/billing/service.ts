@@ -22,7 +22,7 @@ export const billingService: Service = {
   demo: async (platform, business) => {
     const { multiplan } = await fillCatalogue(platform, business)
     return [
-      { label: 'Plans of the demo shop', text: "curl -H 'Authorization: {auth}' {base}/plans" },
+      { label: 'Plans of the demo shop', text: "curl -H '{auth}' {base}/plans" },
       { label: 'Its checkout page', text: checkoutPage(platform.config.publicUrl, multiplan.id) },
     ]
   },
