@@ -3,6 +3,7 @@ import { type BuiltPlatform, buildPlatform } from './platform/build.ts'
 import type { Config } from './platform/config.ts'
 import {
   claimDataFolder,
+  type DataFolder,
   isDataFolderClaimed,
   openDataFolder,
   readMasterKey,
@@ -58,9 +59,9 @@ async function embeddedGround(
 ): Promise<Ground> {
   const folder = await openDataFolder(resolve(config.dataFolder))
   const masterKey = config.secretKey ?? (await readMasterKey(folder))
-  if (beside && (await isDataFolderClaimed(folder))) {
-    const connection = await findEmbeddedPostgres(folder)
-    if (connection) return { databaseUrl: urlOf(connection), masterKey, embedded: true, close: async () => {} }
+  if (beside) {
+    const databaseUrl = await findRunning(folder)
+    if (databaseUrl) return { databaseUrl, masterKey, embedded: true, close: async () => {} }
   }
   const release = await claimDataFolder(folder)
   try {
@@ -79,6 +80,19 @@ async function embeddedGround(
     await release()
     throw error
   }
+}
+
+const joinTimeoutMs = 30_000
+
+/** The server of a program that runs on this data folder; waits for one that is just starting or stopping. */
+async function findRunning(folder: DataFolder): Promise<string | undefined> {
+  for (const from = performance.now(); performance.now() - from < joinTimeoutMs; ) {
+    if (!(await isDataFolderClaimed(folder))) return undefined
+    const connection = await findEmbeddedPostgres(folder)
+    if (connection) return urlOf(connection)
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+  return undefined
 }
 
 /** The embedded server is started again when it dies under us; the pools reconnect by themselves. */
