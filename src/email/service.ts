@@ -1,4 +1,5 @@
 import type { Service } from '../platform/service.ts'
+import { scheduleKeeper, scheduleWork } from './campaigns/schedule.ts'
 import { sendingKeeper, sendingLoop, sendingWork } from './delivery/jobs.ts'
 import { emailRoutes } from './routes.ts'
 import { publicPages } from './routes-public.ts'
@@ -12,9 +13,9 @@ export const emailService: Service = {
   openRoutes: [],
   pages: [...publicPages],
   eventTypes: [],
-  work: platform => [...subscriberWork(platform), ...sendingWork(platform)],
+  work: platform => [...subscriberWork(platform), ...scheduleWork(platform), ...sendingWork(platform)],
   loops: platform => [foldLoop(platform), sendingLoop(platform)],
-  keepers: platform => [erasureKeeper(platform), sendingKeeper(platform)],
+  keepers: platform => [erasureKeeper(platform), scheduleKeeper(platform), sendingKeeper(platform)],
   demo: async () => [],
   audit: async () => [],
 }
