@@ -132,7 +132,7 @@ export interface Updated {
 /** Added first, then removed; nothing twice. */
 const numbersAfter = (db: Db, column: string, add: number[] = [], remove: number[] = []) => db`
   array(select n from unnest(s.${db(column)}) n where n <> all(${remove}::int[]))
-  || array(select distinct n from unnest(${add}::int[]) n where n <> all(s.${db(column)}) and n <> all(${remove}::int[]))`
+  || array(select n from unnest(${add}::int[]) with ordinality as added (n, place) where n <> all(s.${db(column)}) and n <> all(${remove}::int[]) order by place)`
 
 export function update(db: Db, businessId: string, key: SubscriberKey, changes: RowChanges, now: Date) {
   const plain = (column: string, value: string | number | undefined) =>
