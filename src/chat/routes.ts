@@ -1,4 +1,5 @@
 import type { Route } from '../platform/endpoint.ts'
+import * as broadcasts from './broadcasts/endpoints.ts'
 import * as webhook from './channel/webhook-endpoints.ts'
 import * as contacts from './contacts/endpoints.ts'
 import * as conversations from './conversations/endpoints.ts'
@@ -26,6 +27,12 @@ export const chatRoutes: readonly Route[] = [
   ['POST', '/templates', templates.addTemplate],
   ['POST', '/templates/sync', templates.syncTemplates],
   ['GET', '/templates/{idOrName}', templates.getTemplate],
+  ['POST', '/broadcasts', broadcasts.createBroadcast],
+  ['GET', '/broadcasts', broadcasts.listBroadcasts],
+  ['GET', '/broadcasts/{id}', broadcasts.getBroadcast],
+  ['POST', '/broadcasts/{id}/pause', broadcasts.pauseBroadcast],
+  ['POST', '/broadcasts/{id}/resume', broadcasts.resumeBroadcast],
+  ['POST', '/broadcasts/{id}/cancel', broadcasts.cancelBroadcast],
   ['GET', '/settings/tags', settings.listTags],
   ['POST', '/settings/tags', settings.addTag],
   ['DELETE', '/settings/tags', settings.removeTag],

@@ -1,5 +1,6 @@
 import type { Service } from '../platform/service.ts'
 import { auditChat } from './audit.ts'
+import { broadcastLoop } from './broadcasts/loops.ts'
 import { intakeLoop, newsKeeper, sweepLoop } from './channel/loops.ts'
 import { chatWork } from './jobs.ts'
 import { chatOpenRoutes, chatRoutes } from './routes.ts'
@@ -13,7 +14,7 @@ export const chatService: Service = {
   pages: [],
   eventTypes: [],
   work: chatWork,
-  loops: platform => [intakeLoop(platform), sweepLoop(platform)],
+  loops: platform => [intakeLoop(platform), sweepLoop(platform), broadcastLoop(platform)],
   keepers: platform => [newsKeeper(platform)],
   demo: async () => [],
   audit: auditChat,

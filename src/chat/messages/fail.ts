@@ -32,19 +32,29 @@ export async function failMessage(
   await db.begin(async tx => {
     const failed = await store.recordFailed(tx, business.id, id, { error: { code, title, details }, now })
     if (failed) await tellMessages(tx, business, { type: 'message_failed', source: 'api', now }, [failed])
-    if (effect.do === 'halt')
-      await haltScope(tx, business, { scope: effect.scope, code: Number(code), title, number: contact.mobile, now })
-    if (effect.do === 'opt_out')
-      await changeConsent(tx, business, contact.id, {
-        decision: 'stop',
-        source: 'platform_error',
-        evidence: String(code),
-        now,
-      })
-    if (effect.do === 'sync_template')
-      await platform.jobs.enqueue(tx, syncQueue, { businessId: business.id }, { singletonKey: business.id })
+    await followEffect(platform, tx, business, { contact, error, effect, now })
   })
   if (effect.do === 'halt') forgetRecentSetting(platform, business.id)
+}
+
+/** What an error means beyond its own message. */
+export async function followEffect(
+  platform: Platform,
+  tx: Tx,
+  business: Business,
+  { contact, error: { code, title }, effect, now }: Omit<Failure, 'id'> & { now: Date },
+): Promise<void> {
+  if (effect.do === 'halt')
+    await haltScope(tx, business, { scope: effect.scope, code: Number(code), title, number: contact.mobile, now })
+  if (effect.do === 'opt_out')
+    await changeConsent(tx, business, contact.id, {
+      decision: 'stop',
+      source: 'platform_error',
+      evidence: String(code),
+      now,
+    })
+  if (effect.do === 'sync_template')
+    await platform.jobs.enqueue(tx, syncQueue, { businessId: business.id }, { singletonKey: business.id })
 }
 
 interface HaltReason {

@@ -1,0 +1,98 @@
+import type { Business } from '../../platform/business.ts'
+import type { Database, Db } from '../../platform/database.ts'
+import { newId } from '../../platform/ids.ts'
+import { badRequest, fail, notFound, unprocessable } from '../../platform/problem.ts'
+import { newContact } from '../contacts/contacts.ts'
+import { chooseKind } from '../messages/choose-kind.ts'
+import { storable } from '../storable.ts'
+import { requireApproved } from '../templates/templates.ts'
+import { fillFields } from './merge-fields.ts'
+import * as store from './store.ts'
+
+/**
+ * A broadcast is `preparing` while its audience is frozen into messages, one for each person with their own values; then
+ * `sending`. It may be `paused`, by a person or because the platform stopped something, and goes on where it was. It ends
+ * `finished` when every message has an outcome, or `cancelled`.
+ */
+export interface NewBroadcast {
+  name: string
+  templateName: string
+  languageCode?: string
+  lists?: string[]
+  tags?: string[]
+  [parameter: string]: unknown
+}
+
+export async function createBroadcast(
+  db: Database,
+  business: Business,
+  { body, now }: { body: NewBroadcast; now: Date },
+): Promise<store.BroadcastRow> {
+  const { name, templateName, languageCode, lists = [], tags = [], ...rest } = storable(body)
+  if (lists.length + tags.length === 0)
+    throw badRequest('validation_failed', 'Give lists or tags.', [
+      { field: 'lists', message: 'or tags must name someone' },
+    ])
+  const { to: _to, contact: _contact, type: _type, ...parameters } = rest as Record<string, unknown>
+  const send = { type: 'template', templateName, ...(languageCode !== undefined && { languageCode }) }
+  const { kind, template } = await chooseKind(db, business.id, send)
+  if (!template) throw new Error('A template kind has a template.')
+  requireApproved(template)
+  // Tried with somebody made up, so that a broadcast that could reach nobody is refused at once.
+  const example = { ...newContact({ mobile: '10000000', source: 'api', now }), name: 'Example' }
+  const trial = fillFields(withFallbacks(parameters), example)
+  kind.build(kind.read({ ...send, ...trial, to: example.mobile }), { template, number: example.mobile, now })
+  const request = { templateName, languageCode: template.language, lists, tags, parameters }
+  return store.insertBroadcast(db, business.id, { id: newId(), name, templateId: template.id, request, now })
+}
+
+/** In the trial every attribute has a value. */
+const withFallbacks = (parameters: Record<string, unknown>): Record<string, unknown> =>
+  JSON.parse(JSON.stringify(parameters).replaceAll(/\{\{\s*attributes\.[^{}|"]+?\s*(\|[^{}"]*)?\}\}/g, 'x'))
+
+export const getBroadcast = async (db: Db, businessId: string, id: string) =>
+  (await store.broadcastById(db, businessId, id)) ?? fail(notFound('Broadcast'))
+
+export async function pauseBroadcast(
+  db: Db,
+  businessId: string,
+  id: string,
+  { reason, now }: { reason: string; now: Date },
+): Promise<store.BroadcastRow> {
+  const paused = await store.setStatus(db, businessId, id, {
+    from: ['sending', 'preparing', 'paused'],
+    to: 'paused',
+    reason,
+    now,
+  })
+  return paused ?? refuse(db, businessId, id, 'paused')
+}
+
+/** Goes on where it stopped: with the freezing, where that was not done, else with the sending. */
+export async function resumeBroadcast(db: Db, businessId: string, id: string, now: Date): Promise<store.BroadcastRow> {
+  const resumed = await store.setStatus(db, businessId, id, { from: ['paused'], to: 'preparing', reason: '', now })
+  if (resumed) return resumed
+  const present = await getBroadcast(db, businessId, id)
+  if (present.status === 'sending' || present.status === 'preparing') return present
+  return refuse(db, businessId, id, 'resumed')
+}
+
+/** What is out stays out; what waits is not sent any more. */
+export function cancelBroadcast(db: Database, businessId: string, id: string, now: Date): Promise<store.BroadcastRow> {
+  return db.begin(async tx => {
+    const cancelled = await store.setStatus(tx, businessId, id, {
+      from: ['preparing', 'sending', 'paused'],
+      to: 'cancelled',
+      reason: '',
+      now,
+    })
+    if (!cancelled) return refuse(tx, businessId, id, 'cancelled')
+    await store.cancelQueued(tx, businessId, id, now)
+    return cancelled
+  })
+}
+
+async function refuse(db: Db, businessId: string, id: string, verb: string): Promise<never> {
+  const { name, status } = await getBroadcast(db, businessId, id)
+  throw unprocessable('broadcast_state', `Broadcast "${name}" is ${status} and can't be ${verb}.`)
+}
