@@ -13,7 +13,8 @@ type Place = Pick<Context, 'platform' | 'business'>
 /** The gateway as this business uses it. Talks on connections of its own, never inside a transaction. */
 export async function gatewayFor({ platform, business }: Place, id: string): Promise<Gateway> {
   if (id === 'offline') return offlineGateway
-  if (id === 'test') return testGateway(platform.db, business.id, platform.config.publicUrl)
+  if (id === 'test')
+    return testGateway(platform.db, business.id, `${platform.config.publicUrl}/checkout/confirm/${business.id}`)
   const account = await store.findGatewayAccount(platform.db, business.id, id)
   if (!account)
     throw unprocessable('gateway_not_connected', `Connect ${id} first: PUT /gateways/${id} with your secret key.`)

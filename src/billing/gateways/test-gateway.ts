@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Database } from '../../platform/database.ts'
 import { newId } from '../../platform/ids.ts'
 import { unprocessable } from '../../platform/problem.ts'
@@ -18,7 +19,7 @@ const cards: Record<string, { method: string; brand: string }> = {
   '4000000000000119': { method: 'times_out', brand: 'visa' },
 }
 
-export const testGateway = (db: Database, businessId: string, publicUrl: string): Gateway => ({
+export const testGateway = (db: Database, businessId: string, confirmUrl: string): Gateway => ({
   id: 'test',
   caps: { refund: true, webhooks: false, minCharge: smallestCharge },
   async saveMethod({ card, now }) {
@@ -40,10 +41,10 @@ export const testGateway = (db: Database, businessId: string, publicUrl: string)
       expYear: card.exp_year,
     }
   },
-  charge: input => charge(db, businessId, publicUrl, input),
+  charge: input => charge(db, businessId, confirmUrl, input),
   async cancel({ ref }) {
     const row = await store.cancelTestCharge(db, businessId, ref)
-    return row ? { kind: 'declined', ref, code: 'canceled', retryable: true } : asOutcome(await find(ref), publicUrl)
+    return row ? { kind: 'declined', ref, code: 'canceled', retryable: true } : asOutcome(await find(ref), confirmUrl)
 
     function find(ref: string) {
       return store.findTestCharge(db, businessId, { ref })
@@ -57,11 +58,11 @@ export const testGateway = (db: Database, businessId: string, publicUrl: string)
       amountMinor,
       currency,
     })
-    return row ? asOutcome(row, publicUrl) : { kind: 'declined', code: 'refund_exceeds_charge', retryable: false }
+    return row ? asOutcome(row, confirmUrl) : { kind: 'declined', code: 'refund_exceeds_charge', retryable: false }
   },
   async fetchState({ key }) {
     const row = await store.findTestCharge(db, businessId, { key })
-    return row ? asOutcome(row, publicUrl) : { kind: 'absent' }
+    return row ? asOutcome(row, confirmUrl) : { kind: 'absent' }
   },
   readWebhook: () => [],
 })
@@ -80,13 +81,14 @@ export const smallestCharge = (currency: string): bigint => {
   return exponent === 0 ? 50n : 5n * 10n ** BigInt(exponent - 1)
 }
 
-async function charge(db: Database, businessId: string, publicUrl: string, input: ChargeInput): Promise<Outcome> {
+async function charge(db: Database, businessId: string, confirmUrl: string, input: ChargeInput): Promise<Outcome> {
   const { key, amountMinor, currency, method } = input
   const [behaviour = '', code] = method.ref.split(':')
   const state = behaviour === 'declines' ? 'declined' : behaviour === 'asks' ? 'action_required' : 'succeeded'
   const row = await store.keepTestCharge(db, businessId, {
     key,
-    ref: `tc_${newId()}`,
+    // Names the page where the customer confirms, so it must not be guessed.
+    ref: `tc_${randomBytes(12).toString('hex')}`,
     state,
     code: code ?? null,
     currency,
@@ -94,16 +96,16 @@ async function charge(db: Database, businessId: string, publicUrl: string, input
   })
   if (behaviour === 'times_out') return { kind: 'unknown', reason: 'The gateway did not answer in time.' }
   await input.onRef?.(row.ref)
-  return asOutcome(row, publicUrl)
+  return asOutcome(row, confirmUrl)
 }
 
-function asOutcome(row: store.TestCharge | undefined, publicUrl: string): Outcome {
+function asOutcome(row: store.TestCharge | undefined, confirmUrl: string): Outcome {
   if (!row) return { kind: 'not_sent', reason: 'unknown to the test gateway' }
   switch (row.state) {
     case 'succeeded':
       return { kind: 'succeeded', ref: row.ref, amountMinor: row.amountMinor }
     case 'action_required':
-      return { kind: 'action_required', ref: row.ref, url: `${publicUrl}/checkout/confirm/${row.ref}` }
+      return { kind: 'action_required', ref: row.ref, url: `${confirmUrl}/${row.ref}` }
     case 'canceled':
       return { kind: 'declined', ref: row.ref, code: 'authentication_canceled', retryable: true }
     case 'declined':

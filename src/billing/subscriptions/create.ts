@@ -86,9 +86,9 @@ async function chooseMethod(
   return saved
 }
 
-function newRow(
+export function newRow(
   context: Context,
-  customer: CustomerRow,
+  customer: Pick<CustomerRow, 'id'>,
   plan: PlanRow,
   order: NewSubscription,
   method: MethodRow | undefined,

@@ -89,6 +89,10 @@ export async function openPayment(
 export const inProgress = () =>
   conflict('payment_in_progress', 'A payment of this invoice is under way. Wait until it is settled, then try again.')
 
+/** Where customers come back from their bank. Signed, because it leads to the receipt, and ids can be guessed. */
+export const returnPath = ({ platform, business }: Pick<Context, 'platform' | 'business'>, paymentId: string) =>
+  `/checkout/returned/${platform.secrets.token('payment return', `${business.id} ${paymentId}`)}`
+
 /** Asks the gateway. Never inside a transaction. */
 export async function sendPayment(
   context: Context,
@@ -106,7 +110,7 @@ export async function sendPayment(
       currency: payment.currency,
       method: { ref: method.gatewayMethod, customer: method.gatewayCustomer },
       customerPresent: options.customerPresent,
-      returnUrl: `${platform.config.publicUrl}/checkout/returned/${payment.id}`,
+      returnUrl: platform.config.publicUrl + returnPath(context, payment.id),
       meta: { invoice: payment.invoiceId, subscription: payment.subscriptionId },
       onRef: ref => rememberRef(db, business.id, payment.id, ref),
     }),
