@@ -11,7 +11,7 @@ import { createRateLimit } from './platform/rate-limit.ts'
 import { referencePage } from './platform/reference-page.ts'
 import type { Service } from './platform/service.ts'
 import { serveAssets } from './platform/site/assets.ts'
-import { siteStyle } from './platform/site/page.ts'
+import { siteAssets } from './platform/site/page.ts'
 import { compileValidator } from './platform/validation.ts'
 
 export interface AppParts {
@@ -124,7 +124,7 @@ const programRoutes = (services: readonly Service[], metricsText: () => Promise<
       run: async () => new Raw('text/plain; version=0.0.4; charset=utf-8', await metricsText()),
     }),
   ],
-  ['GET', '/site/{file}', serveAssets([siteStyle])],
+  ['GET', '/site/{file}', serveAssets(siteAssets)],
   [
     'GET',
     '/docs',

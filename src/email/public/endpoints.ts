@@ -29,6 +29,7 @@ const say = (texts: PublicTexts, words: { title: string; text: string }, place: 
     language: texts.language,
     title: words.title,
     heading: place?.business.name,
+    narrow: true,
     status,
     body: inCard(words.title, html`<p>${words.text}</p>`),
   })
@@ -46,6 +47,7 @@ function formPage(texts: PublicTexts, place: Place, form: Form, faults: Record<s
     language: texts.language,
     title: texts.title(list.name),
     heading: business.name,
+    narrow: true,
     status: Object.keys(faults).length > 0 ? 422 : 200,
     body: inCard(
       texts.title(list.name),
@@ -119,6 +121,7 @@ export const showConfirm = endpoint({
       language: texts.language,
       title,
       heading: place.business.name,
+      narrow: true,
       body: inCard(
         title,
         html`<p>${texts.confirmText(wish.email)}</p><form method="post" action="/subscribe/confirm/${token}"><input type="hidden" name="lang" value="${texts.language}"><button class="button">${texts.confirm}</button></form>`,

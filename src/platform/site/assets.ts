@@ -15,6 +15,7 @@ export interface Asset {
 const types: Record<string, string> = {
   css: 'text/css; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
 }
 
 export function readAsset(path: string, baseUrl: string): Asset {

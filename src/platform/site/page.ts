@@ -5,7 +5,10 @@ import { type Asset, readAsset } from './assets.ts'
 
 /** The shell of every page that people see: our own style, no inline script or style, nothing from elsewhere. */
 
-export const siteStyle = readAsset(join(import.meta.dirname, 'style.css'), '/site')
+const asset = (name: string) => readAsset(join(import.meta.dirname, name), '/site')
+const siteStyle = asset('style.css')
+const siteIcon = asset('icon.svg')
+export const siteAssets = [siteStyle, siteIcon]
 
 export interface PageParts {
   language: string
@@ -13,6 +16,8 @@ export interface PageParts {
   body: Html
   /** the name above the page, of the business */
   heading?: string
+  /** a page of one column */
+  narrow?: boolean
   foot?: Html
   assets?: readonly Asset[]
   status?: number
@@ -33,13 +38,14 @@ export function page(parts: PageParts): Raw {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <title>${title}</title>
+<link rel="icon" href="${siteIcon.url}" type="image/svg+xml">
 ${styles.map(style => html`<link rel="stylesheet" href="${style.url}">`)}
 ${scripts.map(script => html`<script src="${script.url}" defer></script>`)}
 </head>
 <body>
-${heading && html`<header class="top">${heading}</header>`}
+${heading && html`<header class="top${parts.narrow && ' narrow'}">${heading}</header>`}
 <main>${body}</main>
-${foot && html`<footer class="foot">${foot}</footer>`}
+${foot && html`<footer class="foot${parts.narrow && ' narrow'}">${foot}</footer>`}
 </body>
 </html>
 `
