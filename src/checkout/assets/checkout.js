@@ -11,7 +11,7 @@ if (form) {
     for (const name of ['card_number', 'card_expiry', 'card_cvc']) fields.delete(name)
     fields.set('action', 'update')
     try {
-      const answer = await fetch(form.action, { method: 'POST', body: fields })
+      const answer = await fetch(form.getAttribute('action'), { method: 'POST', body: fields })
       const text = await answer.text()
       // What was typed meanwhile asks again by itself; this answer would be old.
       if (asked === change && answer.ok) show(new DOMParser().parseFromString(text, 'text/html'))

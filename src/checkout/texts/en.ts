@@ -2,7 +2,6 @@
 
 type Unit = 'd' | 'w' | 'm' | 'y'
 const units = { d: 'day', w: 'week', m: 'month', y: 'year' } as const
-const trialUnits = { day: 'day', week: 'week', month: 'month' } as const
 const counted = (count: number, word: string) => `${count} ${word}${count === 1 ? '' : 's'}`
 
 export const en = {
@@ -22,7 +21,7 @@ export const en = {
       : 'You decide the amount',
   free: 'Free',
   cycles: (count: number) => `${counted(count, 'payment')} in all`,
-  trial: (count: number, type: 'day' | 'week' | 'month') => `${counted(count, trialUnits[type])} free trial`,
+  trial: (count: number, type: 'day' | 'week' | 'month') => `${count}-${type} free trial`,
   setupFee: (price: string) => `plus ${price} setup fee`,
   recommended: 'Recommended',
 
