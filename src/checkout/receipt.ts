@@ -3,8 +3,9 @@ import { invoiceNumber } from '../billing/invoices/show.ts'
 import { type Html, html } from '../platform/html.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import type { Facts } from './facts.ts'
+import { countryName } from './places.ts'
 import type { Texts } from './texts/en.ts'
-import { countryName, longDate, money } from './words.ts'
+import { longDate, money } from './words.ts'
 
 /** What was bought and what became of it, for the page and for the mail. */
 

@@ -1,5 +1,4 @@
 import { convert } from 'html-to-text'
-import { countryCode } from '../billing/countries.ts'
 import { exponentOf } from '../billing/currencies.ts'
 import { majorText } from '../billing/money.ts'
 import type { PlanRow } from '../billing/plans/store.ts'
@@ -22,27 +21,13 @@ export function money(minor: bigint, currency: string, texts: Texts): string {
 export const longDate = (date: string, texts: Texts): string =>
   new Intl.DateTimeFormat(texts.language, { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(`${date}T00:00:00Z`))
 
-/** By its name; an address may hold one that we do not know. */
-export function countryName(country: string, texts: Texts): string {
-  const code = countryCode(country)
-  return (code && new Intl.DisplayNames(texts.language, { type: 'region' }).of(code)) ?? country
-}
-
 export const percent = (ppm: number, texts: Texts): string =>
   new Intl.NumberFormat(texts.language, { maximumFractionDigits: 4 }).format(ppm / 10_000)
 
 /** A merchant's text may hold markup; a page shows its words only. */
 export const plainWords = (markup: string): string =>
   markup.includes('<') || markup.includes('&')
-    ? convert(markup.slice(0, 20_000), {
-        wordwrap: false,
-        selectors: [
-          { selector: 'ul', options: { itemPrefix: '• ' } },
-          { selector: 'a', options: { ignoreHref: true } },
-          { selector: 'img', format: 'skip' },
-          ...['h1', 'h2', 'h3', 'h4'].map(selector => ({ selector, options: { uppercase: false } })),
-        ],
-      }).trim()
+    ? convert(markup.slice(0, 20_000), { wordwrap: false }).trim()
     : markup.trim()
 
 export const endless = (plan: PlanRow) => plan.billingCycle === 'lifetime'
