@@ -166,6 +166,26 @@ describe('GET /customers', () => {
   })
 })
 
+describe('a long list', () => {
+  test('is counted to ten thousand, and paged to its end', async () => {
+    const shop = await w.business()
+    const fill = (from: number, to: number) => w.db`
+      insert into billing_customer
+      select ${shop.id}, lpad(to_hex(n), 24, '0'), '', '', 'c' || n || '@example.com', '', '', '', '{}', '{}', false, '',
+        now(), now(), null
+      from generate_series(${from}::int, ${to}::int) n`
+    const pagination = async (query: string) =>
+      (await shop.billing.get(`/customers?limit=100&${query}`)).body.pagination
+    await fill(1, 10_000)
+    expect(await pagination('page=1')).toMatchObject({ totalCount: 10_000, totalPages: 100, hasNextPage: true })
+    expect(await pagination('page=100')).toMatchObject({ totalCount: 10_000, totalPages: 100, hasNextPage: false })
+    await fill(10_001, 10_200)
+    expect(await pagination('page=1')).toMatchObject({ totalCount: null, totalPages: null, hasNextPage: true })
+    expect(await pagination('page=101')).toMatchObject({ hasNextPage: true, hasPrevPage: true })
+    expect(await pagination('page=102')).toMatchObject({ totalCount: 10_200, totalPages: 102, hasNextPage: false })
+  })
+})
+
 describe('PUT /customer/{customer_id}', () => {
   test('changes what is given, replaces addresses as a whole, and tells it', async () => {
     const shop = await w.business()

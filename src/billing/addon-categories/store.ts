@@ -1,6 +1,7 @@
-import { type Db, first, only, type Tx } from '../../platform/database.ts'
+import { type Db, first, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { Page } from '../envelope.ts'
+import { countRows } from '../store-count.ts'
 
 export interface CategoryRow {
   id: string
@@ -42,13 +43,13 @@ export async function pageOfCategories(
   page: PageRequest,
 ): Promise<Page<CategoryRow>> {
   const where = db`business_id = ${businessId} and product_id = ${productId}`
-  const [rows, count] = await Promise.all([
+  const [rows, total] = await Promise.all([
     db<CategoryRow[]>`
       select ${columns(db)} from billing_addon_category where ${where}
       order by id desc limit ${page.limit} offset ${page.offset}`,
-    db<{ total: number }[]>`select count(*)::int as total from billing_addon_category where ${where}`,
+    countRows(db, page, db`select from billing_addon_category where ${where}`),
   ])
-  return { rows, total: only(count).total }
+  return { rows, total }
 }
 
 export const deleteCategory = (tx: Tx, businessId: string, id: string) =>

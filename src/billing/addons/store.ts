@@ -1,6 +1,7 @@
 import { type Db, first, only, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { Page } from '../envelope.ts'
+import { countRows } from '../store-count.ts'
 
 export interface AddonRow {
   id: string
@@ -90,12 +91,12 @@ export async function pageOfAddons(
   page: PageRequest,
 ): Promise<Page<AddonRow>> {
   const where = db`business_id = ${businessId} and product_id = ${productId} and deleted_at is null`
-  const [rows, count] = await Promise.all([
+  const [rows, total] = await Promise.all([
     db<AddonRow[]>`
       select ${columns(db)} from billing_addon where ${where} order by id desc limit ${page.limit} offset ${page.offset}`,
-    db<{ total: number }[]>`select count(*)::int as total from billing_addon where ${where}`,
+    countRows(db, page, db`select from billing_addon where ${where}`),
   ])
-  return { rows, total: only(count).total }
+  return { rows, total }
 }
 
 export const updateAddon = (tx: Tx, businessId: string, addon: AddonRow) =>

@@ -1,6 +1,7 @@
 import { type Db, first, only, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { Page } from '../envelope.ts'
+import { countRows } from '../store-count.ts'
 import type { Address } from './schema.ts'
 
 export interface CustomerRow {
@@ -67,14 +68,13 @@ export const lockCustomer = (tx: Tx, businessId: string, id: string) =>
   where business_id = ${businessId} and id = ${id} and deleted_at is null for update`.then(first)
 
 export async function pageOfCustomers(db: Db, businessId: string, page: PageRequest): Promise<Page<CustomerRow>> {
-  const [rows, count] = await Promise.all([
+  const [rows, total] = await Promise.all([
     db<CustomerRow[]>`
       select ${columns(db)} from billing_customer where business_id = ${businessId} and deleted_at is null
       order by id desc limit ${page.limit} offset ${page.offset}`,
-    db<{ total: number }[]>`
-      select count(*)::int as total from billing_customer where business_id = ${businessId} and deleted_at is null`,
+    countRows(db, page, db`select from billing_customer where business_id = ${businessId} and deleted_at is null`),
   ])
-  return { rows, total: only(count).total }
+  return { rows, total }
 }
 
 export const updateCustomer = (tx: Tx, businessId: string, customer: CustomerRow) =>

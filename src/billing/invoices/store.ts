@@ -2,6 +2,7 @@ import { type Db, first, only, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { LocalDate, PaymentTerm } from '../dates.ts'
 import type { Page } from '../envelope.ts'
+import { countRows } from '../store-count.ts'
 import type { BillLine } from './bill.ts'
 
 export const invoiceStatuses = ['pending', 'sent', 'paid', 'overdue', 'refunded', 'void'] as const
@@ -200,12 +201,12 @@ export async function pageOfInvoices(
     ${filter.customerId === undefined ? db`` : db`and customer_id = ${filter.customerId}`}
     ${filter.subscriptionId === undefined ? db`` : db`and subscription_id = ${filter.subscriptionId}`}
     ${filter.status === undefined ? db`` : db`and status = ${filter.status}`}`
-  const [rows, count] = await Promise.all([
+  const [rows, total] = await Promise.all([
     db<InvoiceRow[]>`
       select ${columns(db)} from billing_invoice where ${where} order by id desc limit ${page.limit} offset ${page.offset}`,
-    db<{ total: number }[]>`select count(*)::int as total from billing_invoice where ${where}`,
+    countRows(db, page, db`select from billing_invoice where ${where}`),
   ])
-  return { rows, total: only(count).total }
+  return { rows, total }
 }
 
 export interface StoredLine extends LineRow {

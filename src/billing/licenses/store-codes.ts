@@ -1,6 +1,7 @@
-import { type Db, first, only, type Tx } from '../../platform/database.ts'
+import { type Db, first, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { Page } from '../envelope.ts'
+import { countRows } from '../store-count.ts'
 
 export interface CodeRow {
   code: string
@@ -55,13 +56,13 @@ export async function pageOfCodes(
 ): Promise<Page<CodeRow>> {
   const where = db`business_id = ${businessId} and license_id = ${licenseId}
     ${used === undefined ? db`` : used ? db`and subscription_id is not null` : db`and subscription_id is null`}`
-  const [rows, count] = await Promise.all([
+  const [rows, total] = await Promise.all([
     db<CodeRow[]>`
       select ${columns(db)} from billing_license_code where ${where}
       order by id limit ${page.limit} offset ${page.offset}`,
-    db<{ total: number }[]>`select count(*)::int as total from billing_license_code where ${where}`,
+    countRows(db, page, db`select from billing_license_code where ${where}`),
   ])
-  return { rows, total: only(count).total }
+  return { rows, total }
 }
 
 export const lockCode = (tx: Tx, businessId: string, { licenseId, code }: { licenseId: string; code: string }) =>

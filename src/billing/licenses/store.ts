@@ -1,6 +1,7 @@
 import { type Db, first, only, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { Page } from '../envelope.ts'
+import { countRows } from '../store-count.ts'
 
 export interface LicenseRow {
   id: string
@@ -45,12 +46,12 @@ export async function pageOfLicenses(
   page: PageRequest,
 ): Promise<Page<LicenseRow>> {
   const where = ofProduct(db, businessId, productId)
-  const [rows, count] = await Promise.all([
+  const [rows, total] = await Promise.all([
     db<LicenseRow[]>`
       select ${columns(db)} from billing_license where ${where} order by id desc limit ${page.limit} offset ${page.offset}`,
-    db<{ total: number }[]>`select count(*)::int as total from billing_license where ${where}`,
+    countRows(db, page, db`select from billing_license where ${where}`),
   ])
-  return { rows, total: only(count).total }
+  return { rows, total }
 }
 
 /** The pools a sale of a plan takes its code from: those of the plan before those of every plan, older before newer. */

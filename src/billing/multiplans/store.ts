@@ -1,6 +1,7 @@
 import { type Db, first, only, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { Page } from '../envelope.ts'
+import { countRows } from '../store-count.ts'
 
 export interface MultiplanRow {
   id: string
@@ -51,13 +52,13 @@ export async function pageOfMultiplans(
 ): Promise<Page<MultiplanRow>> {
   const where = db`business_id = ${businessId} and deleted_at is null
     ${productId === undefined ? db`` : db`and product_id = ${productId}`}`
-  const [rows, count] = await Promise.all([
+  const [rows, total] = await Promise.all([
     db<MultiplanRow[]>`
       select ${columns(db)} from billing_multiplan where ${where}
       order by id desc limit ${page.limit} offset ${page.offset}`,
-    db<{ total: number }[]>`select count(*)::int as total from billing_multiplan where ${where}`,
+    countRows(db, page, db`select from billing_multiplan where ${where}`),
   ])
-  return { rows, total: only(count).total }
+  return { rows, total }
 }
 
 export const updateMultiplan = (tx: Tx, businessId: string, multiplan: MultiplanRow) =>

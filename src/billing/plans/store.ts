@@ -1,6 +1,7 @@
 import { type Db, first, only, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { Page } from '../envelope.ts'
+import { countRows } from '../store-count.ts'
 
 export interface PlanRow {
   id: string
@@ -104,12 +105,12 @@ export async function pageOfPlans(
 ): Promise<Page<PlanRow>> {
   const where = db`business_id = ${businessId} and deleted_at is null
     ${productId === undefined ? db`` : db`and product_id = ${productId}`}`
-  const [rows, count] = await Promise.all([
+  const [rows, total] = await Promise.all([
     db<PlanRow[]>`
       select ${columns(db)} from billing_plan where ${where} order by id desc limit ${page.limit} offset ${page.offset}`,
-    db<{ total: number }[]>`select count(*)::int as total from billing_plan where ${where}`,
+    countRows(db, page, db`select from billing_plan where ${where}`),
   ])
-  return { rows, total: only(count).total }
+  return { rows, total }
 }
 
 /** The currencies that the product's plans are sold in. */

@@ -1,6 +1,7 @@
 import { type Db, first, only, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { Page } from '../envelope.ts'
+import { countRows } from '../store-count.ts'
 
 export interface ProductRow {
   id: string
@@ -42,14 +43,13 @@ export const shareProduct = (tx: Tx, businessId: string, id: string) =>
   where business_id = ${businessId} and id = ${id} and deleted_at is null for share`.then(first)
 
 export async function pageOfProducts(db: Db, businessId: string, page: PageRequest): Promise<Page<ProductRow>> {
-  const [rows, count] = await Promise.all([
+  const [rows, total] = await Promise.all([
     db<ProductRow[]>`
       select ${columns(db)} from billing_product where business_id = ${businessId} and deleted_at is null
       order by id desc limit ${page.limit} offset ${page.offset}`,
-    db<{ total: number }[]>`
-      select count(*)::int as total from billing_product where business_id = ${businessId} and deleted_at is null`,
+    countRows(db, page, db`select from billing_product where business_id = ${businessId} and deleted_at is null`),
   ])
-  return { rows, total: only(count).total }
+  return { rows, total }
 }
 
 export const updateProduct = (tx: Tx, businessId: string, product: ProductRow) =>

@@ -1,7 +1,8 @@
-import { type Db, first, only, type Tx } from '../../platform/database.ts'
+import { type Db, first, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { LocalDate, PaymentTerm, PeriodUnit } from '../dates.ts'
 import type { Page } from '../envelope.ts'
+import { countRows } from '../store-count.ts'
 
 export const statuses = [
   'pending',
@@ -160,13 +161,13 @@ export async function pageOfSubscriptions(
   const where = db`business_id = ${businessId}
     ${filter.customerId === undefined ? db`` : db`and customer_id = ${filter.customerId}`}
     ${filter.status === undefined ? db`` : db`and status = ${filter.status}`}`
-  const [rows, count] = await Promise.all([
+  const [rows, total] = await Promise.all([
     db<SubscriptionRow[]>`
       select ${columns(db)} from billing_subscription where ${where}
       order by id desc limit ${page.limit} offset ${page.offset}`,
-    db<{ total: number }[]>`select count(*)::int as total from billing_subscription where ${where}`,
+    countRows(db, page, db`select from billing_subscription where ${where}`),
   ])
-  return { rows, total: only(count).total }
+  return { rows, total }
 }
 
 export interface SubscriptionAddon {

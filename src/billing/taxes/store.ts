@@ -1,6 +1,7 @@
 import { type Db, first, only, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { Page } from '../envelope.ts'
+import { countRows } from '../store-count.ts'
 
 export interface TaxRow {
   id: string
@@ -40,14 +41,13 @@ export const allTaxes = (db: Db, businessId: string) => db<TaxRow[]>`
   select ${columns(db)} from billing_tax where business_id = ${businessId} and deleted_at is null order by id`
 
 export async function pageOfTaxes(db: Db, businessId: string, page: PageRequest): Promise<Page<TaxRow>> {
-  const [rows, count] = await Promise.all([
+  const [rows, total] = await Promise.all([
     db<TaxRow[]>`
       select ${columns(db)} from billing_tax where business_id = ${businessId} and deleted_at is null
       order by id desc limit ${page.limit} offset ${page.offset}`,
-    db<{ total: number }[]>`
-      select count(*)::int as total from billing_tax where business_id = ${businessId} and deleted_at is null`,
+    countRows(db, page, db`select from billing_tax where business_id = ${businessId} and deleted_at is null`),
   ])
-  return { rows, total: only(count).total }
+  return { rows, total }
 }
 
 export const updateTax = (tx: Tx, businessId: string, tax: TaxRow) =>

@@ -1,6 +1,7 @@
-import { type Db, first, only, type Tx } from '../../platform/database.ts'
+import { type Db, first, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { Page } from '../envelope.ts'
+import { countRows } from '../store-count.ts'
 
 export type TransactionState = 'created' | 'pending' | 'unknown' | 'action_required' | 'succeeded' | 'failed' | 'voided'
 
@@ -166,13 +167,13 @@ export async function pageOfTransactions(
     ${filter.states === undefined ? db`` : db`and state = any(${filter.states as string[]})`}
     ${equal('invoice_id', filter.invoiceId)} ${equal('subscription_id', filter.subscriptionId)}
     ${equal('product_id', filter.productId)} ${equal('plan_id', filter.planId)}`
-  const [rows, count] = await Promise.all([
+  const [rows, total] = await Promise.all([
     db<TransactionRow[]>`
       select ${columns(db)} from billing_transaction where ${where}
       order by id desc limit ${page.limit} offset ${page.offset}`,
-    db<{ total: number }[]>`select count(*)::int as total from billing_transaction where ${where}`,
+    countRows(db, page, db`select from billing_transaction where ${where}`),
   ])
-  return { rows, total: only(count).total }
+  return { rows, total }
 }
 
 export const openRefundsOf = (db: Db, businessId: string, paymentId: string) => db<TransactionRow[]>`
