@@ -565,10 +565,10 @@ describe('POST /messages: what became of it', () => {
   })
 
   test('unreachable answers 502, an outcome that is unknown 504 and is settled by its status', async () => {
-    const away = await send({ to: '1415000502', type: 'text', text: 'x' })
+    const away = await send({ to: '1415999502', type: 'text', text: 'x' })
     expect(away.status).toBe(502)
     expect(away.body.code).toBe('channel_unreachable')
-    const lost = await send({ to: '1415000504', type: 'text', text: 'x' })
+    const lost = await send({ to: '1415999504', type: 'text', text: 'x' })
     expect(lost.status).toBe(504)
     const id = /message ([0-9a-f]{24})/.exec(lost.body.message)![1]
     expect((await shop.chat.get(`/messages/${id}`)).body.data).toMatchObject({ status: 'unknown', platformId: null })
@@ -623,7 +623,7 @@ describe('POST /messages: Idempotency-Key', () => {
 
   test('an unknown outcome is answered again, never sent again', async () => {
     const before = await countMessages(w, shop)
-    const body = { to: '1416000504', type: 'text', text: 'x' }
+    const body = { to: '1416999504', type: 'text', text: 'x' }
     const first = await shop.chat.post('/messages', body, key('k3'))
     const again = await shop.chat.post('/messages', body, key('k3'))
     expect([first.status, again.status]).toEqual([504, 504])

@@ -61,8 +61,8 @@ export function sandboxChannel(db: Db, setting: Pick<Setting, 'businessId' | 'id
 }
 
 /** Further magic numbers: the platform away before anything was sent, and an answer lost after it was accepted. */
-const unreachable = '000502'
-const dropped = '000504'
+const unreachable = '999502'
+const dropped = '999504'
 
 export async function reportNews(
   db: Db,
