@@ -1,7 +1,8 @@
-import { convert } from 'html-to-text'
+import type * as HtmlToText from 'html-to-text'
 import { exponentOf } from '../billing/currencies.ts'
 import { majorText } from '../billing/money.ts'
 import type { PlanRow } from '../billing/plans/store.ts'
+import { onFirstUse } from '../platform/first-use.ts'
 import type { Texts } from './texts/en.ts'
 
 /** Amounts, dates and terms as people read them. */
@@ -24,10 +25,12 @@ export const longDate = (date: string, texts: Texts): string =>
 export const percent = (ppm: number, texts: Texts): string =>
   new Intl.NumberFormat(texts.language, { maximumFractionDigits: 4 }).format(ppm / 10_000)
 
+const htmlToText = onFirstUse<typeof HtmlToText>('html-to-text')
+
 /** A merchant's text may hold markup; a page shows its words only. */
 export const plainWords = (markup: string): string =>
   markup.includes('<') || markup.includes('&')
-    ? convert(markup.slice(0, 20_000), { wordwrap: false }).trim()
+    ? htmlToText().convert(markup.slice(0, 20_000), { wordwrap: false }).trim()
     : markup.trim()
 
 export const endless = (plan: PlanRow) => plan.billingCycle === 'lifetime'

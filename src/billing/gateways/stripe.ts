@@ -1,4 +1,5 @@
-import Stripe from 'stripe'
+import type Stripe from 'stripe'
+import { onFirstUse } from '../../platform/first-use.ts'
 import { Problem, unprocessable } from '../../platform/problem.ts'
 import { exponentOf } from '../currencies.ts'
 import type { Gateway, GatewayEvent, Outcome } from './gateway.ts'
@@ -12,6 +13,7 @@ export interface StripeAccount {
   apiUrl: string | undefined
 }
 
+const sdk = onFirstUse<typeof Stripe>('stripe')
 const timeoutMs = 20_000
 const webhookToleranceSeconds = 300
 
@@ -65,11 +67,11 @@ export function stripeGateway(account: StripeAccount): Gateway {
 
 function client({ secretKey, apiUrl }: StripeAccount): Stripe {
   const settings = { timeout: timeoutMs, maxNetworkRetries: 2, telemetry: false }
-  if (!apiUrl) return new Stripe(secretKey, settings)
+  if (!apiUrl) return new (sdk())(secretKey, settings)
   const url = new URL(apiUrl)
   const protocol = url.protocol === 'http:' ? 'http' : 'https'
   const port = url.port || (protocol === 'http' ? 80 : 443)
-  return new Stripe(secretKey, { ...settings, host: url.hostname, port, protocol })
+  return new (sdk())(secretKey, { ...settings, host: url.hostname, port, protocol })
 }
 
 async function saveMethod(stripe: Stripe, { token, key, email }: { token?: string; key: string; email: string }) {
@@ -90,9 +92,9 @@ async function saveMethod(stripe: Stripe, { token, key, email }: { token?: strin
       expYear: method.card?.exp_year ?? 0,
     }
   } catch (error) {
-    if (error instanceof Stripe.errors.StripeConnectionError || error instanceof Stripe.errors.StripeAPIError)
+    if (error instanceof sdk().errors.StripeConnectionError || error instanceof sdk().errors.StripeAPIError)
       throw new Problem(502, 'gateway_failed', 'Stripe does not answer. Nothing was saved; try again.')
-    if (error instanceof Stripe.errors.StripeError)
+    if (error instanceof sdk().errors.StripeError)
       throw unprocessable('payment_method_refused', `Stripe refused the payment method: ${error.message}`)
     throw error
   }
@@ -154,7 +156,7 @@ async function outcomeOf(ask: () => Promise<Outcome>): Promise<Outcome> {
   try {
     return await ask()
   } catch (error) {
-    const { errors } = Stripe
+    const { errors } = sdk()
     if (error instanceof errors.StripeCardError) {
       const intent = error.payment_intent
       if (intent?.status === 'requires_action')
@@ -186,7 +188,7 @@ async function fetchState(
     if (intent.status === 'requires_confirmation') return { kind: 'absent' }
     return intentOutcome(intent, intent.currency.toUpperCase())
   } catch (error) {
-    if (error instanceof Stripe.errors.StripeError) return { kind: 'unknown', reason: `${key}: ${error.message}` }
+    if (error instanceof sdk().errors.StripeError) return { kind: 'unknown', reason: `${key}: ${error.message}` }
     throw error
   }
 }

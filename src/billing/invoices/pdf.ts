@@ -1,4 +1,5 @@
-import PDFDocument from 'pdfkit'
+import type PDFDocument from 'pdfkit'
+import { onFirstUse } from '../../platform/first-use.ts'
 import type { Context } from '../context.ts'
 import { customersByIds } from '../customers/customers.ts'
 import type { CustomerRow } from '../customers/store.ts'
@@ -26,6 +27,7 @@ interface Paper {
   customer: CustomerRow
 }
 
+const pdfkit = onFirstUse<typeof PDFDocument>('pdfkit')
 const left = 50
 const right = 545
 const bottom = 760
@@ -38,7 +40,7 @@ export function drawInvoice(paper: Paper): Promise<Buffer> {
     CreationDate: row.createdAt,
     ModDate: row.createdAt,
   }
-  const doc = new PDFDocument({ size: 'A4', margin: left, info })
+  const doc = new (pdfkit())({ size: 'A4', margin: left, info })
   const chunks: Buffer[] = []
   doc.on('data', (chunk: Buffer) => chunks.push(chunk))
   const done = new Promise<Buffer>((resolve, reject) => {

@@ -1,10 +1,14 @@
 import { createHash } from 'node:crypto'
-import { convert } from 'html-to-text'
+import type * as HtmlToText from 'html-to-text'
 import { Parser } from 'htmlparser2'
-import juice from 'juice'
-import mjml2html from 'mjml'
+import type Juice from 'juice'
+import { onFirstUse } from '../../platform/first-use.ts'
 import { escapeHtml } from '../../platform/html.ts'
+import { renderMjml } from '../templates/mjml.ts'
 import { type Piece, parseTemplate } from './template.ts'
+
+const juice = onFirstUse<typeof Juice>('juice')
+const htmlToText = onFirstUse<typeof HtmlToText>('html-to-text')
 
 /** What a campaign says, as it was frozen when it was sent. */
 export interface Content {
@@ -38,7 +42,7 @@ export async function compileContent(content: Content, { tracked } = { tracked: 
   const slots: Piece[] = []
   const marked = markSlots(content.source, hash, slots)
   const isMjml = content.builderType === 'MJML' || /^\s*(<\?xml[^>]*>\s*)?<mjml[\s>]/i.test(content.source)
-  const styled = isMjml ? await renderMjml(marked) : /<style[\s>]/i.test(marked) ? juice(marked) : marked
+  const styled = isMjml ? (await renderMjml(marked)).html : /<style[\s>]/i.test(marked) ? juice()(marked) : marked
   const hasUnsubscribe = slots.some(slot => slot.kind === 'output' && /\bunsubscribeUrl\b/.test(slot.source))
   const footer = content.footer && !hasUnsubscribe ? markSlots(footerHtml, hash, slots) : ''
   const withFooter = insertBeforeBodyEnd(styled, footer)
@@ -57,12 +61,6 @@ function markSlots(source: string, hash: string, slots: Piece[]): string {
   return parseTemplate(source)
     .map(piece => (piece.kind === 'text' ? piece.text : `pp${hash}s${slots.push(piece) - 1}z`))
     .join('')
-}
-
-async function renderMjml(source: string): Promise<string> {
-  // Includes would read files of the machine.
-  const options = { validationLevel: 'soft' as const, ignoreIncludes: true, keepComments: false }
-  return (await mjml2html(source, options)).html
 }
 
 const addressAttributes = new Set(['href', 'src', 'action', 'background', 'poster', 'cite', 'srcset'])
@@ -150,7 +148,7 @@ const pixelHtml = (hash: string) =>
   `<img src="pp${hash}p0z" width="1" height="1" alt="" style="display:block;width:1px;height:1px;border:0">`
 
 const toText = (html: string) =>
-  convert(html, {
+  htmlToText().convert(html, {
     wordwrap: false,
     // Upper case would change the marks, and shouts besides.
     selectors: [

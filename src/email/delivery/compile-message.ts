@@ -1,4 +1,3 @@
-import MailComposer from 'nodemailer/lib/mail-composer'
 import { escapeHtml } from '../../platform/html.ts'
 import type { CompiledContent } from './compile-content.ts'
 import { type Evaluate, isTrue, type MergeData } from './expression.ts'
@@ -83,6 +82,7 @@ export async function compileMessage(content: CompiledContent, envelope: Envelop
 
 /** nodemailer builds the MIME structure and the constant headers once. */
 async function composeSkeleton(envelope: Envelope): Promise<string> {
+  const { default: MailComposer } = await import('nodemailer/lib/mail-composer')
   const composer = new MailComposer({
     from: envelope.from,
     text: textMark,

@@ -1,10 +1,10 @@
-import mjml2html from 'mjml'
 import type { Business } from '../../platform/business.ts'
 import { nowFor } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database.ts'
 import { newId } from '../../platform/ids.ts'
 import { fail, notFound, unprocessable } from '../../platform/problem.ts'
 import { checkTemplate } from '../delivery/template.ts'
+import { renderMjml } from './mjml.ts'
 import type { BuilderType } from './schema.ts'
 import * as store from './store.ts'
 
@@ -18,10 +18,9 @@ export async function compileContent({ builderType, content }: TemplateContent):
   checkTemplate(content)
   if (builderType !== 'MJML') return content
   try {
-    // Includes would read files of this machine.
-    const { html, errors } = await mjml2html(content, { validationLevel: 'soft', ignoreIncludes: true })
+    const { html, errors } = await renderMjml(content)
     if (/<body[\s>]/.test(html) && errors.length === 0) return html
-    throw new Error(errors[0]?.formattedMessage ?? 'it has no <mj-body>')
+    throw new Error(errors[0] ?? 'it has no <mj-body>')
   } catch (error) {
     throw unprocessable('template_invalid', `The MJML can't be rendered: ${(error as Error).message}.`, [
       { field: 'content', message: (error as Error).message },
