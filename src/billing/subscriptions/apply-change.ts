@@ -162,7 +162,9 @@ export async function applyOpenChange(
     )
   const issued = await issueDraft(tx, business.id, { row: draft, uses: held, reserved: true }, now)
   await changes.setChangeState(tx, business.id, { id: change.id, state: 'applied', at: now })
-  return conclude(tx, context, row, applied, issued)
+  const after = await conclude(tx, context, row, applied, issued)
+  await tellClosed(tx, context, after, uses)
+  return after
 }
 
 /** The card said no: the old plan stays, the draft goes without a number, the lots are free again. */
@@ -282,18 +284,23 @@ async function conclude(
   return after
 }
 
+/** Which credits an invoice used up. */
+export const closedCredits = (row: SubscriptionRow, uses: readonly LotUse[]) =>
+  uses
+    .filter(use => use.amountMinor === use.fromMinor)
+    .map(use => ({
+      id: use.lotId,
+      subscription_id: row.id,
+      customer_id: row.customerId,
+      amount: toMajor(use.fromMinor, row.currency),
+      remaining_amount: 0,
+    }))
+
 export async function tellClosed(
   tx: Tx,
   context: Context,
   row: SubscriptionRow,
   uses: readonly LotUse[],
 ): Promise<void> {
-  for (const use of uses.filter(one => one.amountMinor === one.fromMinor))
-    await tellCredit(tx, context, 'credit_close', {
-      id: use.lotId,
-      subscription_id: row.id,
-      customer_id: row.customerId,
-      amount: toMajor(use.fromMinor, row.currency),
-      remaining_amount: 0,
-    })
+  for (const credit of closedCredits(row, uses)) await tellCredit(tx, context, 'credit_close', credit)
 }

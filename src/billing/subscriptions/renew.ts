@@ -1,5 +1,6 @@
 import { isPassing, type Tx } from '../../platform/database.ts'
 import { emit, type NewEvent } from '../../platform/events.ts'
+import { addonsByIds } from '../addons/addons.ts'
 import { type Context, eventOf } from '../context.ts'
 import { couponsByIds } from '../coupons/coupons.ts'
 import { showCustomer } from '../customers/customers.ts'
@@ -12,10 +13,11 @@ import * as ledger from '../ledger/store.ts'
 import { plansByIds } from '../plans/plans.ts'
 import type { TaxRow } from '../taxes/store.ts'
 import { allTaxes, chooseTaxes } from '../taxes/tax-for.ts'
+import { closedCredits } from './apply-change.ts'
 import { inPeriod, nextPeriod, restartedAt, stopped } from './periods.ts'
 import { type OpenLot, useLots } from './proration.ts'
 import { chargeNow, couponUsed, inTrial } from './purchase.ts'
-import { withScheduled } from './scheduled.ts'
+import { type ScheduledTerms, withScheduled } from './scheduled.ts'
 import { groupBy, type Surroundings, showWith, surroundingsOf } from './show.ts'
 import type { SubscriptionAddon, SubscriptionRow } from './store.ts'
 import * as store from './store.ts'
@@ -94,6 +96,11 @@ async function lookAround(tx: Tx, businessId: string, rows: readonly Subscriptio
     .map(change => change.terms.couponId as string | null)
     .filter(id => id !== null)
     .filter(id => !around.coupons.has(id))
+  const addonIds = scheduled
+    .flatMap(change => (change.terms as unknown as ScheduledTerms).addons.map(addon => String(addon.addonId)))
+    .filter(id => !around.addons.has(id))
+  for (const addon of addonIds.length ? await addonsByIds(tx, businessId, addonIds) : [])
+    around.addons.set(addon.id, addon)
   for (const plan of planIds.length ? await plansByIds(tx, businessId, planIds) : []) around.plans.set(plan.id, plan)
   for (const coupon of couponIds.length ? await couponsByIds(tx, businessId, couponIds) : [])
     around.coupons.set(coupon.id, coupon)
@@ -286,6 +293,8 @@ async function tell(
         }),
       )
     for (const type of step.events) events.push(eventOf(context, type, step.row.id, shown))
+    for (const credit of closedCredits(step.row, step.invoice?.uses ?? []))
+      events.push(eventOf(context, 'credit_close', step.row.id, credit))
   }
   await emit(tx, ...events)
 }
