@@ -56,18 +56,19 @@ const act = fc.oneof(
 type Act = typeof act extends fc.Arbitrary<infer T> ? T : never
 
 async function furnish(shop: Shop, unit: number) {
+  const times = (count: number) => Number((count * unit).toFixed(2))
   const plans = [
-    await shop.plan({ price: 30 * unit, currency_code: shop.currency }),
-    await shop.plan({ price: 49 * unit, plan_type: 'per_unit', currency_code: shop.currency, setup_fee: 5 * unit }),
-    await shop.plan({ price: 7 * unit, billing_period: 'w', currency_code: shop.currency }),
-    await shop.plan({ price: 331 * unit, billing_period: 'y', currency_code: shop.currency }),
+    await shop.plan({ price: times(30), currency_code: shop.currency }),
+    await shop.plan({ price: times(49), plan_type: 'per_unit', currency_code: shop.currency, setup_fee: times(5) }),
+    await shop.plan({ price: times(7), billing_period: 'w', currency_code: shop.currency }),
+    await shop.plan({ price: times(331), billing_period: 'y', currency_code: shop.currency }),
   ]
   const addon = async (code: string, fields: Record<string, unknown>) =>
     (
       await shop.billing.post(`/addon/${shop.productId}`, {
         name: code,
         code,
-        price: 3 * unit,
+        price: times(3),
         billing_period: 'm',
         billing_period_num: 1,
         billing_cycle: 'lifetime',
@@ -79,7 +80,7 @@ async function furnish(shop: Shop, unit: number) {
     ).body.data.id as string
   const addons: Record<string, string> = {
     monthly: await addon('monthly', {}),
-    weekly: await addon('weekly', { billing_period: 'w', price: unit }),
+    weekly: await addon('weekly', { billing_period: 'w', price: times(1) }),
     once: await addon('once', { billing_cycle: 'onetime' }),
   }
   const coupon = { apply_to: 'total_amount', associate_plans: 'all_plans', currency_code: shop.currency }
@@ -96,7 +97,7 @@ async function furnish(shop: Shop, unit: number) {
     ...coupon,
     coupon_name: 'F',
     coupon_code: 'FLAT',
-    discount: 11 * unit,
+    discount: times(11),
     discount_type: 'flat',
     redemption_type: 'forever',
     maximum_redemption: 2,
