@@ -48,6 +48,8 @@ export interface DelivererParts {
   platform: Pick<Platform, 'secrets' | 'metrics' | 'log'>
   /** the world's time, unless a test moves it */
   now?: () => Date
+  /** of one attempt, to its last byte; 10 s unless a test is in a hurry */
+  timeoutMs?: number
 }
 
 export interface Deliverer {
@@ -60,7 +62,7 @@ export interface Deliverer {
 }
 
 export function createDeliverer(parts: DelivererParts): Deliverer {
-  const { db, outbound, platform } = parts
+  const { db, outbound, platform, timeoutMs } = parts
   const now = parts.now ?? (() => new Date())
   const leaseId = newId()
   const lanes = new Map<string, Lane>()
@@ -89,7 +91,12 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
     const outcome =
       !lane.target || source === null || dataText === null || createdAt === null
         ? goneEvent(now())
-        : await send(outbound, lane.target, { id: eventId, body: bodyOf({ type, source, dataText, createdAt }) }, now())
+        : await send(
+            outbound,
+            lane.target,
+            { id: eventId, body: bodyOf({ type, source, dataText, createdAt }) },
+            { at: now(), timeoutMs },
+          )
     running--
     outcomes.inc({ outcome: outcome.succeeded ? 'delivered' : 'failed' })
     if (lane.lost) lane.running--
@@ -223,7 +230,10 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
 
   async function finish(): Promise<void> {
     for (const lane of lanes.values()) close(lane)
-    while (running > 0) await rest(idleMs)
+    while (running > 0) {
+      await rest(idleMs)
+      await writeDown()
+    }
     await writeDown()
     await giveBack(true)
   }

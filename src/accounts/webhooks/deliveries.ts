@@ -109,7 +109,7 @@ export async function testEndpoint(
   const entry = catalogue().find(one => one.type === type) ?? fail(notFound('Event type'))
   const eventId = newId()
   const body = bodyOf({ type, source: 'api', dataText: JSON.stringify(entry.example), createdAt: now })
-  const outcome = await send(tools.outbound, targetOf(tools.secrets, endpoint, now), { id: eventId, body }, now)
+  const outcome = await send(tools.outbound, targetOf(tools.secrets, endpoint, now), { id: eventId, body }, { at: now })
   const { status, answer, error, durationMs, succeeded } = outcome
   await store.insertTestDelivery(db, businessId, endpointId, {
     eventId,

@@ -1,7 +1,7 @@
 import { type Outbound, OutboundRefused } from '../../platform/outbound.ts'
 import { type Message, requestHeaders, type Target } from './sign.ts'
 
-export const timeoutMs = 10_000
+export const defaultTimeoutMs = 10_000
 /** Of an answer only the beginning is kept, to show what the receiver said. */
 const keptBytes = 4_096
 
@@ -18,7 +18,12 @@ export interface Outcome {
 }
 
 /** One attempt. Every failure is an outcome; it never throws. Redirects are not followed: they would take the event elsewhere. */
-export async function send(outbound: Outbound, target: Target, message: Message, at: Date): Promise<Outcome> {
+export async function send(
+  outbound: Outbound,
+  target: Target,
+  message: Message,
+  { at, timeoutMs = defaultTimeoutMs }: { at: Date; timeoutMs?: number },
+): Promise<Outcome> {
   const started = performance.now()
   try {
     const answer = await outbound.fetch(target.url, {
