@@ -49,7 +49,53 @@ export function connect(url: string, options: ConnectOptions): Pool {
     onnotice: notice => options.onNotice?.(String(notice.message)),
   }
   const socket = connectionFromUrl(url)
-  return socket ? postgres({ ...settings, ...socket }) : postgres(url, settings)
+  const pool = socket ? postgres({ ...settings, ...socket }) : postgres(url, settings)
+  pool.begin = survivingBegin(pool.begin.bind(pool) as Begin) as Pool['begin']
+  return pool
+}
+
+type Begin = <T>(run: (tx: Tx) => T | Promise<T>) => Promise<T>
+
+/**
+ * The driver rejects a transaction at once when its connection is lost, but the code inside goes on, and its next
+ * statement (or the driver's own rollback after it) is written to a socket that is gone: an error nobody can catch, which
+ * ends the process. So code inside a lost transaction is left where it stands: its caller has already been told.
+ */
+function survivingBegin(begin: Begin): Begin {
+  return async run => {
+    let lost = false
+    const standStill = new Promise<never>(() => {})
+    const settle = async <T>(running: T | Promise<T>): Promise<T> => {
+      try {
+        const result = Array.isArray(running) ? ((await Promise.all(running)) as T) : await running
+        return lost ? await standStill : result
+      } catch (error) {
+        // The failed statement and the lost connection are one event, told one after the other.
+        await new Promise(resolve => setImmediate(resolve))
+        if (lost) await standStill
+        throw error
+      }
+    }
+    const guard = (tx: Tx): Tx =>
+      new Proxy(tx, {
+        apply: (target, self, given) => (lost ? standStill : Reflect.apply(target as never, self, given)),
+        get(target, name) {
+          if (name === 'savepoint')
+            return (...given: [...unknown[], (inner: Tx) => unknown]) =>
+              (target.savepoint as (...all: unknown[]) => unknown)(...given.slice(0, -1), (inner: Tx) =>
+                settle((given.at(-1) as (inner: Tx) => unknown)(guard(inner))),
+              )
+          if (name === 'unsafe' && lost) return () => standStill
+          return Reflect.get(target, name)
+        },
+      })
+    try {
+      return (await begin(tx => settle(run(guard(tx))))) as Awaited<ReturnType<typeof run>>
+    } catch (error) {
+      lost = true
+      throw error
+    }
+  }
 }
 
 export const first = <T>(rows: readonly T[]): T | undefined => rows[0]
