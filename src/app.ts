@@ -12,7 +12,7 @@ import { referencePage } from './platform/reference-page.ts'
 import type { Service } from './platform/service.ts'
 import { serveAssets } from './platform/site/assets.ts'
 import { siteAssets } from './platform/site/page.ts'
-import { compileValidator } from './platform/validation.ts'
+import { compileSerializer, compileValidator } from './platform/validation.ts'
 
 export interface AppParts {
   platform: Platform
@@ -36,6 +36,7 @@ export function createApp({ platform, services, authenticate, metricsText }: App
     frameworkErrors: (error, request, reply) => void answerProblem(request, reply, error, platform),
   }) as unknown as FastifyInstance
   app.setValidatorCompiler(({ schema, httpPart }) => compileValidator(schema as object, httpPart))
+  app.setSerializerCompiler(({ schema }) => compileSerializer(schema as object))
   app.setErrorHandler((error, request, reply) => answerProblem(request, reply, error, platform))
   app.setNotFoundHandler((request, reply) => answerProblem(request, reply, notFound('Route'), platform))
   observe(app, platform, services)

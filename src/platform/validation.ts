@@ -1,5 +1,6 @@
-import { Ajv, type ErrorObject } from 'ajv'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
+import fastJson from 'fast-json-stringify'
 import { type TSchema, Type } from 'typebox'
 import { badRequest, type FieldError, type Problem } from './problem.ts'
 
@@ -8,14 +9,28 @@ const bodyAjv = new Ajv({ ...options, coerceTypes: false })
 const queryAjv = new Ajv({ ...options, coerceTypes: 'array' })
 for (const ajv of [bodyAjv, queryAjv]) (addFormats as unknown as (ajv: Ajv) => void)(ajv)
 
-/** Bodies keep their JSON types (and may be missing where their schema is optional); only what comes as text (query, path) is read as the type the schema names. */
+/**
+ * Bodies keep their JSON types (and may be missing where their schema is optional); only what comes as text (query,
+ * path) is read as the type the schema names.
+ * Compiled at the first request of a route: most copies never see most routes, and idle memory stays low.
+ */
 export function compileValidator(schema: object, part: string | undefined) {
-  const validate = (part === 'body' ? bodyAjv : queryAjv).compile(schema)
   const mayBeMissing = part === 'body' && Type.IsOptional(schema as TSchema)
+  let validate: ValidateFunction | undefined
   return (data: unknown) => {
     if (mayBeMissing && (data === undefined || data === null)) return { value: data }
+    validate ??= (part === 'body' ? bodyAjv : queryAjv).compile(schema)
     if (validate(data)) return { value: data }
     return { error: validationProblem(validate.errors ?? [], part ?? 'body') }
+  }
+}
+
+/** Writes answers by their schema; compiled at the first answer, for the same reason. */
+export function compileSerializer(schema: object): (data: unknown) => string {
+  let serialize: ((data: unknown) => string) | undefined
+  return data => {
+    serialize ??= fastJson(schema as never)
+    return serialize(data)
   }
 }
 
