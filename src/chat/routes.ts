@@ -1,5 +1,6 @@
 import type { Route } from '../platform/endpoint.ts'
 import * as broadcasts from './broadcasts/endpoints.ts'
+import * as sandbox from './channel/sandbox-endpoints.ts'
 import * as webhook from './channel/webhook-endpoints.ts'
 import * as contacts from './contacts/endpoints.ts'
 import * as conversations from './conversations/endpoints.ts'
@@ -39,6 +40,7 @@ export const chatRoutes: readonly Route[] = [
   ['GET', '/settings/attributes', settings.listAttributes],
   ['POST', '/settings/attributes', settings.addAttribute],
   ['DELETE', '/settings/attributes', settings.removeAttribute],
+  ['POST', '/sandbox/messages', sandbox.writeAsPerson],
   ['GET', '/settings/channel', settings.getChannel],
   ['PUT', '/settings/channel', settings.putChannel],
 ]

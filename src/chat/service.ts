@@ -2,6 +2,8 @@ import type { Service } from '../platform/service.ts'
 import { auditChat } from './audit.ts'
 import { broadcastLoop } from './broadcasts/loops.ts'
 import { intakeLoop, newsKeeper, sweepLoop } from './channel/loops.ts'
+import { fillChatDemo } from './demo.ts'
+import { chatEventTypes } from './event-types.ts'
 import { chatWork } from './jobs.ts'
 import { chatOpenRoutes, chatRoutes } from './routes.ts'
 
@@ -12,10 +14,10 @@ export const chatService: Service = {
   routes: chatRoutes,
   openRoutes: chatOpenRoutes,
   pages: [],
-  eventTypes: [],
+  eventTypes: chatEventTypes,
   work: chatWork,
   loops: platform => [intakeLoop(platform), sweepLoop(platform), broadcastLoop(platform)],
   keepers: platform => [newsKeeper(platform)],
-  demo: async () => [],
+  demo: fillChatDemo,
   audit: auditChat,
 }
