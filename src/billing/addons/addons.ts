@@ -12,7 +12,7 @@ import { toMajor } from '../money.ts'
 import { selectPlans, showAssociation } from '../plans/associate.ts'
 import { chooseCurrency } from '../plans/choose-currency.ts'
 import type { PlanRow } from '../plans/store.ts'
-import { lockProductForUse } from '../products/products.ts'
+import { lockProductAlone, lockProductForUse } from '../products/products.ts'
 import { addonInUse } from '../subscriptions/usage.ts'
 import type { AddonChanges, AddonFields, AddonSchema } from './schema.ts'
 import type { AddonRow } from './store.ts'
@@ -92,6 +92,8 @@ export function updateAddon(
 export function deleteAddon(db: Database, business: Business, id: string): Promise<AddonRow> {
   return db.begin(async tx => {
     const now = await nowFor(tx, business)
+    const { productId } = await getAddon(tx, business.id, id)
+    await lockProductAlone(tx, business.id, productId)
     const addon = (await store.lockAddon(tx, business.id, id)) ?? fail(notFound('Add-on'))
     if (await addonInUse(tx, business.id, id))
       throw unprocessable(

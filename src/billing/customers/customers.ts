@@ -36,6 +36,11 @@ export async function getCustomer(db: Db, businessId: string, id: string): Promi
   return (await store.findCustomer(db, businessId, id)) ?? fail(notFound('Customer'))
 }
 
+/** Within a sale: until it is decided, the customer can't be deleted. */
+export async function lockCustomerForSale(tx: Tx, businessId: string, id: string): Promise<void> {
+  if (!(await store.shareCustomer(tx, businessId, id))) throw notFound('Customer')
+}
+
 export async function getCustomerByEmail(db: Db, businessId: string, email: string): Promise<CustomerRow> {
   return (await store.findCustomerByEmail(db, businessId, email)) ?? fail(notFound('Customer'))
 }

@@ -67,6 +67,11 @@ export const lockCustomer = (tx: Tx, businessId: string, id: string) =>
   select ${columns(tx)} from billing_customer
   where business_id = ${businessId} and id = ${id} and deleted_at is null for update`.then(first)
 
+export const shareCustomer = (tx: Tx, businessId: string, id: string) =>
+  tx<{ id: string }[]>`
+  select id from billing_customer
+  where business_id = ${businessId} and id = ${id} and deleted_at is null for share`.then(first)
+
 export async function pageOfCustomers(db: Db, businessId: string, page: PageRequest): Promise<Page<CustomerRow>> {
   const [rows, total] = await Promise.all([
     db<CustomerRow[]>`

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import type { Business } from '../../platform/business.ts'
 import { nowFor } from '../../platform/clock.ts'
-import { type Database, type Db, isUniqueViolation } from '../../platform/database.ts'
+import { type Database, type Db, isUniqueViolation, type Tx } from '../../platform/database.ts'
 import { emit } from '../../platform/events.ts'
 import { newId } from '../../platform/ids.ts'
 import { conflict, fail, invalidField, notFound, unprocessable } from '../../platform/problem.ts'
@@ -33,6 +33,16 @@ export const pageOfPlans = store.pageOfPlans
 
 export async function getPlan(db: Db, businessId: string, id: string): Promise<PlanRow> {
   return (await store.findPlan(db, businessId, id)) ?? fail(notFound('Plan'))
+}
+
+/** Within a sale: until it is decided, neither the plan nor its product or add-ons can be deleted. */
+export async function lockPlanForSale(
+  tx: Tx,
+  businessId: string,
+  plan: Pick<PlanRow, 'id' | 'productId'>,
+): Promise<void> {
+  await lockProductForUse(tx, businessId, plan.productId)
+  await getPlan(tx, businessId, plan.id)
 }
 
 /** The given plans in their order, also deleted ones, for what was sold before. */

@@ -15,7 +15,7 @@ import * as lots from '../ledger/store.ts'
 import { toMinor } from '../money.ts'
 import { getMethodOf } from '../payment-methods/payment-methods.ts'
 import type { MethodRow } from '../payment-methods/store.ts'
-import { getPlan, plansByIds } from '../plans/plans.ts'
+import { getPlan, lockPlanForSale, plansByIds } from '../plans/plans.ts'
 import type { PlanRow } from '../plans/store.ts'
 import { openPayment, sendPayment } from '../transactions/attempt.ts'
 import type { TransactionRow } from '../transactions/store.ts'
@@ -108,6 +108,7 @@ async function start(
   const { plan, request, method } = asked
   const row = (await store.lockSubscription(tx, business.id, asked.subscriptionId)) ?? fail(notFound('Subscription'))
   check(row, plan, request)
+  await lockPlanForSale(tx, business.id, plan)
   const today = localDate(now, business.timeZone)
   if (row.status === 'unpaid' && (row.periodEnd === null || row.periodEnd <= today))
     throw unprocessable('subscription_unpaid', 'The term is over and unpaid. Pay what is due first.')

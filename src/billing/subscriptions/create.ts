@@ -5,6 +5,7 @@ import { getAddons } from '../addons/addons.ts'
 import { noteDue } from '../clock/due.ts'
 import type { Context } from '../context.ts'
 import { findUsableCoupon, redeemCoupon } from '../coupons/redeem.ts'
+import { lockCustomerForSale } from '../customers/customers.ts'
 import type { CustomerRow } from '../customers/store.ts'
 import { localDate, startOfDay } from '../dates.ts'
 import { tellInvoices, tellSubscription } from '../events-lifecycle.ts'
@@ -13,7 +14,7 @@ import * as invoices from '../invoices/store.ts'
 import { toMinor } from '../money.ts'
 import { addMethod, getMethodOf, methodsOf } from '../payment-methods/payment-methods.ts'
 import type { MethodRow } from '../payment-methods/store.ts'
-import { getPlan } from '../plans/plans.ts'
+import { getPlan, lockPlanForSale } from '../plans/plans.ts'
 import type { PlanRow } from '../plans/store.ts'
 import { openPayment, sendPayment } from '../transactions/attempt.ts'
 import type { TransactionRow } from '../transactions/store.ts'
@@ -163,6 +164,8 @@ interface Order {
 async function insert(tx: Tx, context: Context, sale: Order): Promise<TransactionRow | undefined> {
   const { business, now } = context
   const { customer, plan, order, method } = sale
+  await lockCustomerForSale(tx, business.id, customer.id)
+  await lockPlanForSale(tx, business.id, plan)
   const choices = readAddons(order.addons) ?? []
   const ids = choices.map(choice => choice.addonId)
   const addons = sellAddons(choices, await getAddons(tx, business.id, ids), plan, sale.row.anchorDate)
