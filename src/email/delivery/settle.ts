@@ -5,11 +5,9 @@ import { type Activity, recordActivities } from '../subscribers/activity.ts'
 import { suppressAddresses } from '../suppressions/suppressions.ts'
 import type { Batch } from './batch.ts'
 import { deliveryIdOf, sendIdOf } from './send-id.ts'
+import { watchRates } from './stop-rules.ts'
 import * as store from './store-settle.ts'
 import type { FinalRow } from './store-work.ts'
-
-/** Pauses a campaign by itself: this share of hard bounces, once this many were mailed. */
-const stopRule = { share: 0.02, after: 100 }
 
 export interface Counting {
   workerId: string
@@ -105,7 +103,7 @@ async function count(
     now,
   )
   if (progress.isComplete) await tellComplete(tx, businessId, sendId, progress, now)
-  else await watchRate(tx, businessId, sendId, progress, now)
+  else await watchRates(tx, businessId, { ...progress, sendId, now })
 }
 
 function activitiesOf(
@@ -132,22 +130,6 @@ function activitiesOf(
   if (row.state === 'bounced')
     return [{ ...base, kind: 'bounce', hard: facts.hard, reason: `${row.code} ${row.reply}`.trim() }]
   return []
-}
-
-async function watchRate(tx: Tx, businessId: string, sendId: string, progress: store.SendProgress, now: Date) {
-  const { hardBounces, sent, automaticPause, state } = progress
-  const tried = sent + hardBounces
-  if (!automaticPause || state !== 'sending' || tried < stopRule.after || hardBounces <= tried * stopRule.share) return
-  const reason = `${hardBounces} of the first ${tried} addresses do not exist (more than ${stopRule.share * 100} %).`
-  await store.pauseSend(tx, businessId, sendId, reason, now)
-  await emit(tx, {
-    businessId,
-    type: 'campaign_pause',
-    source: 'scheduler',
-    objectId: sendId,
-    data: { sendId, campaignId: progress.campaignId, campaignName: progress.campaignName, reason },
-    at: now,
-  })
 }
 
 const tellComplete = (tx: Tx, businessId: string, sendId: string, progress: store.SendProgress, now: Date) =>

@@ -58,6 +58,7 @@ export interface SendProgress {
   done: number
   sent: number
   hardBounces: number
+  complaints: number
   automaticPause: boolean
   isComplete: boolean
   campaignId: string
@@ -76,7 +77,7 @@ export const addTally = (tx: Tx, businessId: string, sendId: string, tally: Tall
         and state <> 'cancelled' then 'complete' else state end
     where business_id = ${businessId} and id = ${sendId}
     returning state, queued, sent + bounced + suppressed + failed + unknown + cancelled as done, sent,
-      hard_bounces as "hardBounces", automatic_pause as "automaticPause", completed_at is not null as "isComplete",
+      hard_bounces as "hardBounces", complaints, automatic_pause as "automaticPause", completed_at is not null as "isComplete",
       campaign_id as "campaignId", campaign_name as "campaignName"`.then(first)
 
 const sumOf = (tally: Tally) =>

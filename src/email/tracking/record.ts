@@ -1,0 +1,183 @@
+import { beginWithRetry, type Database, type Tx } from '../../platform/database.ts'
+import { sendIdOf } from '../delivery/send-id.ts'
+import { watchRates } from '../delivery/stop-rules.ts'
+import { type Activity, recordActivities } from '../subscribers/activity.ts'
+import { type NewSuppression, suppressAddresses } from '../suppressions/suppressions.ts'
+import { machineReason } from './machine.ts'
+import * as store from './store.ts'
+
+/** Something that came back about a delivery, by pixel, link, page, bounce mail or webhook. */
+export interface TrackedEvent {
+  /** the same event told twice has the same id, and counts once */
+  id: string
+  deliveryId: string
+  kind: 'delivered' | 'open' | 'click' | 'bounce' | 'complaint' | 'unsubscribe'
+  at: Date
+  link?: number
+  /** of a bounce: the address does not exist */
+  hard?: boolean
+  reason?: string
+  ip?: string
+  userAgent?: string
+  method?: string
+  /** a provider's own word that it was a machine */
+  isMachine?: boolean
+}
+
+type Judged = TrackedEvent & { isMachine: boolean }
+/** What an event means for the subscriber, who may be nobody. */
+type Meaning = Activity & { email: string; deliveryId: string }
+
+/**
+ * Counts what came back, once: the events, the delivery, its send and the subscriber change in one transaction.
+ * Events of deliveries that do not exist are dropped.
+ */
+export function recordEvents(db: Database, businessId: string, events: readonly TrackedEvent[]): Promise<void> {
+  return beginWithRetry(db, async tx => {
+    const ids = [...new Set(events.map(event => event.deliveryId))]
+    const facts = new Map((await store.deliveryFacts(tx, businessId, ids)).map(row => [row.deliveryId, row]))
+    const known = events.filter(event => facts.has(event.deliveryId))
+    if (known.length === 0) return
+    const counted = new Map(
+      (await store.lockCounted(tx, businessId, [...facts.keys()])).map(row => [row.deliveryId, row]),
+    )
+    const clicks = clicksByDelivery(known)
+    const judged = known.map(event =>
+      judge(event, clicks.get(event.deliveryId) ?? [], facts.get(event.deliveryId)!, counted.get(event.deliveryId)!),
+    )
+    const fresh = new Set((await store.insertEvents(tx, businessId, judged.map(rowOf))).map(row => row.id))
+    const news = judged.filter(event => fresh.delete(event.id)).sort((a, b) => a.at.getTime() - b.at.getTime())
+    const meanings = news.flatMap(
+      event => apply(event, counted.get(event.deliveryId)!, facts.get(event.deliveryId)!) ?? [],
+    )
+    await store.saveCounted(tx, businessId, [...counted.values()])
+    await tally(tx, businessId, meanings)
+    await recordActivities(
+      tx,
+      businessId,
+      meanings.filter(one => one.subscriberId !== ''),
+    )
+    await suppressStrangers(tx, businessId, meanings)
+  })
+}
+
+function clicksByDelivery(events: readonly TrackedEvent[]): Map<string, TrackedEvent[]> {
+  const clicks = new Map<string, TrackedEvent[]>()
+  for (const event of events)
+    if (event.kind === 'click') clicks.set(event.deliveryId, [...(clicks.get(event.deliveryId) ?? []), event])
+  return clicks
+}
+
+function judge(
+  event: TrackedEvent,
+  clicks: readonly TrackedEvent[],
+  facts: store.DeliveryFacts,
+  counted: store.Counted,
+): Judged {
+  if (event.kind !== 'open' && event.kind !== 'click') return { ...event, isMachine: false }
+  if (event.isMachine) return { ...event, isMachine: true, reason: event.reason ?? 'told by the provider' }
+  const at = event.at.getTime()
+  const links = new Set(clicks.filter(other => Math.abs(other.at.getTime() - at) < 5_000).map(other => other.link))
+  if (counted.lastClickAt && at - counted.lastClickAt.getTime() < 2_000) links.add(counted.lastClickLink ?? -1)
+  const reason = machineReason({
+    kind: event.kind,
+    method: event.method ?? 'GET',
+    userAgent: event.userAgent ?? '',
+    sinceDeliveryMs: at - facts.deliveredAt.getTime(),
+    linksAtOnce: event.kind === 'click' ? links.size : 0,
+  })
+  return { ...event, isMachine: reason !== undefined, ...(reason !== undefined && { reason }) }
+}
+
+const clean = (text: string | undefined, longest: number) =>
+  (text ?? '').replaceAll('\0', '').toWellFormed().slice(0, longest)
+
+const rowOf = (event: Judged): store.EventRow => ({
+  id: event.id,
+  deliveryId: event.deliveryId,
+  kind: event.kind,
+  at: event.at,
+  link: event.link ?? null,
+  isMachine: event.isMachine,
+  reason: clean(event.reason, 1_000),
+  ip: clean(event.ip, 100),
+  userAgent: clean(event.userAgent, 500),
+})
+
+const onceFields = {
+  delivered: 'deliveredAt',
+  bounce: 'bouncedAt',
+  complaint: 'complainedAt',
+  unsubscribe: 'unsubscribedAt',
+} as const
+
+/** Marks the delivery; answers what it means for the subscriber, or nothing when it was said before. */
+function apply(event: Judged, counted: store.Counted, facts: store.DeliveryFacts): Meaning | undefined {
+  const base = {
+    subscriberId: facts.subscriberId ?? '',
+    email: facts.email,
+    deliveryId: event.deliveryId,
+    kind: event.kind,
+    at: event.at,
+    campaignId: facts.campaignId,
+    campaignName: facts.campaignName,
+    isMachine: event.isMachine,
+    ...(event.reason !== undefined && { reason: clean(event.reason, 500) }),
+  }
+  if (event.kind !== 'open' && event.kind !== 'click') {
+    const field = onceFields[event.kind]
+    if (counted[field]) return undefined
+    counted[field] = event.at
+    return { ...base, isFirst: true, hard: event.hard ?? false }
+  }
+  const field = event.kind === 'open' ? 'openedAt' : 'clickedAt'
+  const isFirst = !event.isMachine && counted[field] === null
+  if (isFirst) counted[field] = event.at
+  if (event.kind === 'click') {
+    counted.lastClickAt = event.at
+    counted.lastClickLink = event.link ?? null
+  }
+  return { ...base, isFirst }
+}
+
+async function tally(tx: Tx, businessId: string, meanings: readonly Meaning[]): Promise<void> {
+  for (const sendId of [...new Set(meanings.map(one => sendIdOf(one.deliveryId)))].sort()) {
+    const own = meanings.filter(one => sendIdOf(one.deliveryId) === sendId)
+    const number = (kind: Activity['kind'], test: (one: Activity) => boolean = () => true) =>
+      own.filter(one => one.kind === kind && test(one)).length
+    const now = own.reduce((latest, { at }) => (at > latest ? at : latest), own[0]!.at)
+    const send = await store.addToSend(
+      tx,
+      businessId,
+      sendId,
+      {
+        delivered: number('delivered'),
+        hardBounces: number('bounce', one => one.hard === true),
+        complaints: number('complaint'),
+        unsubscribes: number('unsubscribe'),
+        opens: number('open'),
+        uniqueOpens: number('open', one => one.isFirst),
+        machineOpens: number('open', one => one.isMachine),
+        clicks: number('click'),
+        uniqueClicks: number('click', one => one.isFirst),
+        machineClicks: number('click', one => one.isMachine),
+      },
+      now,
+    )
+    // Complaints arrive hours later; a campaign that still runs then is stopped by them too.
+    if (send) await watchRates(tx, businessId, { ...send, ...own[0]!, sendId, now })
+  }
+}
+
+/** Who is no subscriber is remembered by address alone. */
+async function suppressStrangers(tx: Tx, businessId: string, meanings: readonly Meaning[]): Promise<void> {
+  const entries = meanings.flatMap((one): NewSuppression[] => {
+    if (one.subscriberId !== '') return []
+    const reason = one.reason ?? `Told by mail: ${one.kind}`
+    if (one.kind === 'complaint') return [{ email: one.email, type: 'complaint', reason }]
+    if (one.kind === 'unsubscribe') return [{ email: one.email, type: 'unsubscribed', reason }]
+    if (one.kind === 'bounce' && one.hard) return [{ email: one.email, type: 'bounced', reason }]
+    return []
+  })
+  if (entries.length > 0) await suppressAddresses(tx, businessId, entries, meanings[0]!.at)
+}
