@@ -2,6 +2,7 @@ import { type Database, isPassing } from '../../platform/database.ts'
 import { type Loop, pause } from '../../platform/jobs.ts'
 import { createOutbound } from '../../platform/outbound.ts'
 import type { Platform } from '../../platform/platform.ts'
+import { createResolve } from '../../platform/resolve.ts'
 import { createPublisher, type Publisher } from '../events/publish.ts'
 import { createDeliverer } from './deliver.ts'
 
@@ -16,7 +17,10 @@ export function eventLoop(platform: Platform): Loop {
     name: 'events',
     async run(signal) {
       pool ??= platform.connect({ name: 'webhooks', max: 4 }) as unknown as Database
-      const outbound = createOutbound({ allowPrivate: platform.config.allowPrivateAddresses }, { connectionsPerOrigin })
+      const outbound = createOutbound(
+        { allowPrivate: platform.config.allowPrivateAddresses },
+        { connectionsPerOrigin, resolve: createResolve() },
+      )
       const deliverer = createDeliverer({ db: pool, outbound, platform })
       const publisher = createPublisher(pool, () => new Date())
       try {
