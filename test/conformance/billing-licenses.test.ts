@@ -32,7 +32,14 @@ async function setUp() {
   }
   const sell = (fields: object = {}) =>
     w.db.begin(tx =>
-      assignCode(tx, shop.id, { productId, planId, subscriptionId: newId(), now: new Date(), ...fields }),
+      assignCode(tx, shop.id, {
+        productId,
+        planId,
+        subscriptionId: newId(),
+        now: new Date(),
+        source: 'api',
+        ...fields,
+      }),
     )
   return { shop, productId, planId, path, make, sell }
 }
@@ -384,7 +391,7 @@ describe('a sale', () => {
     const failing = Promise.withResolvers<void>()
     const holding = Promise.withResolvers<void>()
     const first = w.db.begin(async tx => {
-      await assignCode(tx, shop.id, { productId, planId, subscriptionId: newId(), now: new Date() })
+      await assignCode(tx, shop.id, { productId, planId, subscriptionId: newId(), now: new Date(), source: 'api' })
       holding.resolve()
       await failing.promise
       throw new Error('card declined')
@@ -400,16 +407,20 @@ describe('a sale', () => {
   test('200 at once from a pool of 100,000: no code twice, none lost', async () => {
     const { shop, productId, planId, path, make } = await setUp()
     const license = await make()
-    for (let i = 0; i < 2; i++)
-      expectOk(
-        await shop.billing.put(`${path}/${license.id}`, {
-          license_codes: Array.from({ length: 50_000 }, (_, n) => `${i}-${n}`).join('\n'),
-        }),
-      )
+    await w.db`
+      insert into billing_license_code (business_id, id, license_id, product_id, code, created_at)
+      select ${shop.id}, lpad(to_hex(n), 24, '0'), ${license.id}, ${productId}, 'C' || n, now()
+      from generate_series(1, 100000) n`
     const pool = w.platform.connect({ name: 'sales', max: 50 })
     const sale = (i: number) =>
       pool.begin(async tx => {
-        const code = await assignCode(tx, shop.id, { productId, planId, subscriptionId: newId(), now: new Date() })
+        const code = await assignCode(tx, shop.id, {
+          productId,
+          planId,
+          subscriptionId: newId(),
+          now: new Date(),
+          source: 'api',
+        })
         if (i % 4 === 0) throw new Error('card declined')
         return code
       })
@@ -427,7 +438,13 @@ describe('a sale', () => {
     const pool = w.platform.connect({ name: 'sales', max: 50 })
     const sale = (i: number) =>
       pool.begin(async tx => {
-        const code = await assignCode(tx, shop.id, { productId, planId, subscriptionId: newId(), now: new Date() })
+        const code = await assignCode(tx, shop.id, {
+          productId,
+          planId,
+          subscriptionId: newId(),
+          now: new Date(),
+          source: 'api',
+        })
         if (i % 5 === 0) throw new Error('card declined')
         return code
       })

@@ -1,6 +1,7 @@
 import type { Business } from '../../platform/business.ts'
 import type { Db, Tx } from '../../platform/database.ts'
 import { fail, unprocessable } from '../../platform/problem.ts'
+import { localDate } from '../dates.ts'
 import type { PlanRow } from '../plans/store.ts'
 import type { CouponRow } from './store.ts'
 import * as store from './store.ts'
@@ -36,6 +37,3 @@ const refuse = (code: string, message: string): never =>
 
 const refuseUsedUp = (code: string): never =>
   refuse('coupon_used_up', `The coupon "${code}" has been used as often as it may be.`)
-
-const localDate = (instant: Date, timeZone: string) =>
-  Temporal.Instant.fromEpochMilliseconds(instant.getTime()).toZonedDateTimeISO(timeZone).toPlainDate().toString()

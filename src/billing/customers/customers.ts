@@ -41,8 +41,10 @@ export async function lockCustomerForSale(tx: Tx, businessId: string, id: string
   if (!(await store.shareCustomer(tx, businessId, id))) throw notFound('Customer')
 }
 
+/** No address has a space in it: one that comes so had a plus sign, and was put into a URL unescaped. */
 export async function getCustomerByEmail(db: Db, businessId: string, email: string): Promise<CustomerRow> {
-  return (await store.findCustomerByEmail(db, businessId, email)) ?? fail(notFound('Customer'))
+  const meant = email.trim().replaceAll(' ', '+')
+  return (await store.findCustomerByEmail(db, businessId, meant)) ?? fail(notFound('Customer'))
 }
 
 export function updateCustomer(

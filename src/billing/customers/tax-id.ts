@@ -40,6 +40,10 @@ const forms: Record<string, { form: RegExp; example: string }> = {
   US: { form: /^\d{9}$/, example: '12-3456789' },
   ZA: { form: /^4\d{9}$/, example: '4123456789' },
 }
+export const taxIdExamples: readonly (readonly [country: string, example: string])[] = Object.entries(forms).map(
+  ([country, { example }]) => [country, example],
+)
+
 const anyForm = /^[0-9A-Z+*]{2,30}$/
 
 /**

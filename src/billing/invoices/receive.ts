@@ -119,6 +119,7 @@ export async function activate(tx: Tx, context: Context, row: SubscriptionRow): 
     planId: row.planId,
     subscriptionId: row.id,
     now: context.now,
+    source: context.source,
   })
   await tellSubscription(tx, context, ['subscription_activate'], after)
   return after

@@ -11,7 +11,7 @@ export interface CodeSale {
   planId: string
   subscriptionId: string
   now: Date
-  source?: EventSource
+  source: EventSource
 }
 
 /**
@@ -29,7 +29,7 @@ export async function assignCode(tx: Tx, businessId: string, sale: CodeSale): Pr
   await emit(tx, {
     businessId,
     type: taken ? 'license_assign' : 'license_exhausted',
-    source: sale.source ?? 'api',
+    source: sale.source,
     objectId: taken?.licenseId ?? pools[0]!.id,
     data: {
       license_id: taken?.licenseId ?? pools[0]!.id,
