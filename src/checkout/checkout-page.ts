@@ -207,8 +207,8 @@ ${selectField({
   choices: [{ value: '', label: texts.countryChoose }, ...countriesIn(texts.language)],
 })}
 ${field('street', texts.street, { autocomplete: 'address-line1' })}
-${field('zip', texts.zip, { autocomplete: 'postal-code', width: 'half keep', optional: texts.optional, maxlength: 20 })}
-${field('city', texts.city, { autocomplete: 'address-level2', width: 'half keep' })}
+${field('zip', texts.zip, { autocomplete: 'postal-code', width: 'half', optional: texts.optional, maxlength: 20 })}
+${field('city', texts.city, { autocomplete: 'address-level2', width: 'half' })}
 ${field('state', texts.state, { autocomplete: 'address-level1', optional: texts.optional, live: true })}
 </div></section>`
 }

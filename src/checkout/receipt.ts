@@ -76,7 +76,7 @@ export function receiptFacts(facts: Facts, texts: Texts): [label: string, value:
   const place = [street1, [zip_code, city].filter(Boolean).join(' '), state, countryName(country ?? '', texts)]
     .filter(Boolean)
     .join(', ')
-  rows.push([texts.receipt.billedTo, [name, customer.emailId, place].filter(Boolean).join(' · ')])
+  rows.push([texts.receipt.billedTo, [name, customer.emailId, place].filter(Boolean).join('\n')])
   return rows
 }
 

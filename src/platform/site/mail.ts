@@ -35,7 +35,7 @@ ${
   parts.facts.length > 0 &&
   html`<table width="100%" cellpadding="0" cellspacing="0" style="margin:0 0 18px">${parts.facts.map(
     ([label, value]) =>
-      html`<tr><td style="padding:3px 16px 3px 0;color:#5d5952;font-size:14px;white-space:nowrap;vertical-align:top">${label}</td><td style="padding:3px 0;font-size:14px">${value}</td></tr>`,
+      html`<tr><td style="padding:3px 16px 3px 0;color:#5d5952;font-size:14px;white-space:nowrap;vertical-align:top">${label}</td><td style="padding:3px 0;font-size:14px;white-space:pre-line">${value}</td></tr>`,
   )}</table>`
 }
 ${
