@@ -5,6 +5,7 @@ import { fail, notFound, unprocessable } from '../../platform/problem.ts'
 import type { Context } from '../context.ts'
 import type { CustomerRow } from '../customers/store.ts'
 import { gatewayFor } from '../gateways/registry.ts'
+import { lockSubscription, setPaymentMethod } from '../subscriptions/store.ts'
 import type { MethodSchema, NewMethod } from './schema.ts'
 import type { MethodRow } from './store.ts'
 import * as store from './store.ts'
@@ -55,6 +56,15 @@ export async function getMethodOf(
       { field: options.field, message: 'is not a payment method of this customer' },
     ])
   return method
+}
+
+/** From now on the subscription is paid with this card. */
+export function payWith({ db, business }: Context, subscriptionId: string, method: MethodRow): Promise<void> {
+  return db.begin(async tx => {
+    const row = (await lockSubscription(tx, business.id, subscriptionId)) ?? fail(notFound('Subscription'))
+    if (row.customerId !== method.customerId) throw notFound('Payment method')
+    await setPaymentMethod(tx, business.id, row.id, method)
+  })
 }
 
 /** Spec silent: subscriptions paid with the card go on with the customer's newest other card of the same gateway. */

@@ -64,6 +64,34 @@ export async function changePlan(
   return finish(context, started.payment)
 }
 
+/** What an immediate change would come to: the computation of the change itself, of which nothing is kept. */
+export async function previewChange(
+  context: Context,
+  subscriptionId: string,
+  request: PlanChangeRequest,
+): Promise<ChangeQuote> {
+  const { db, business, now } = context
+  const before = (await store.findSubscription(db, business.id, subscriptionId)) ?? fail(notFound('Subscription'))
+  if (before.nextBillingAt !== null && before.nextBillingAt <= now) await renewDue(context, [subscriptionId])
+  const plan = await getPlan(db, business.id, request.plan_id)
+  let quote: ChangeQuote | undefined
+  const undo = new Error('A preview keeps nothing.')
+  await db
+    .begin(async tx => {
+      const row = (await store.lockSubscription(tx, business.id, subscriptionId)) ?? fail(notFound('Subscription'))
+      check(row, plan, request)
+      await refuseOpenChange(tx, business.id, row.id)
+      const on = changeDate(row, localDate(now, business.timeZone))
+      const { terms, addons, coupon } = await resolve(tx, context, row, plan, request, on)
+      quote = (await prepare(tx, context, row, { terms, addons, coupon, on, request })).quote
+      throw undo
+    })
+    .catch(error => {
+      if (error !== undo) throw error
+    })
+  return quote!
+}
+
 const underWay = () =>
   conflict('change_in_progress', 'A change of this subscription waits for its payment. Try again when it is settled.')
 
