@@ -1,6 +1,7 @@
 import { businessById } from '../accounts/store.ts'
 import { contextOf } from '../billing/context.ts'
 import { confirmTestPayment, findPaymentByRef, refreshPayment } from '../billing/gateways/confirm.ts'
+import { findInvoice } from '../billing/invoices/store.ts'
 import { returnPath } from '../billing/transactions/attempt.ts'
 import { findTransaction } from '../billing/transactions/store.ts'
 import type { Raw } from '../platform/endpoint.ts'
@@ -79,8 +80,12 @@ export async function showReturned({ call, params }: Visitation<{ token: string 
   const known = (await findTransaction(call.db, business.id, paymentId)) ?? fail(notFound('Payment'))
   const decided = known.state === 'succeeded' || known.state === 'failed' || known.state === 'voided'
   const payment = decided ? known : await refreshPayment(context, known)
+  const invoice = await findInvoice(call.db, business.id, payment.invoiceId)
   const order = await store.findOrderOf(call.db, business.id, payment.subscriptionId)
-  if (!order) return redirect(`/portal/${business.id}`)
+  if (!order || invoice?.kind !== 'purchase') {
+    const said = payment.state === 'succeeded' ? 'done' : payment.state === 'failed' ? 'declined' : 'changing'
+    return redirect(`/portal/${business.id}?said=${said}`)
+  }
   return (await settleOrder(context, order)) === 'refused'
     ? redirect(`/checkout/${order.multiplanId}?refused=1`)
     : redirect(receiptPath(secrets, business.id, payment.subscriptionId))

@@ -78,6 +78,9 @@ export interface Person {
 
 const emailForm = /^[^\s@"<>(),:;[\]\\]+@[^\s@.]+(\.[^\s@.]+)+$/
 
+/** Whether mail could be sent there, as far as the form of it tells. */
+export const isEmailLike = (email: string) => email.length <= 254 && emailForm.test(email)
+
 /** Read in every case, because the address chooses the tax; only an order needs all of it. */
 export function readPerson(form: Form, faults: Faults, texts: Texts): Person {
   const text = (name: string, label: string, needed: boolean) => {
@@ -87,7 +90,7 @@ export function readPerson(form: Form, faults: Faults, texts: Texts): Person {
     return value
   }
   const email = typed(form, 'email')
-  if (email.length > 254 || !emailForm.test(email)) faults.email = texts.faults.email
+  if (!isEmailLike(email)) faults.email = texts.faults.email
   const firstName = text('first_name', texts.firstName, true)
   const lastName = text('last_name', texts.lastName, true)
   const country = countryCode(typed(form, 'country'))

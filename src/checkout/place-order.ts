@@ -3,6 +3,7 @@ import { createCustomer, findCustomerByEmail, updateCustomer } from '../billing/
 import type { CustomerRow } from '../billing/customers/store.ts'
 import type { Card } from '../billing/gateways/gateway.ts'
 import { majorText } from '../billing/money.ts'
+import { removeMethod } from '../billing/payment-methods/payment-methods.ts'
 import { cancelSubscription } from '../billing/subscriptions/cancel.ts'
 import { createSubscription } from '../billing/subscriptions/create.ts'
 import { findByKey } from '../billing/subscriptions/store.ts'
@@ -111,14 +112,12 @@ async function refuse(
   if (!(error instanceof Problem) || error.status >= 500) throw error
 }
 
-/** A refused purchase leaves nothing that could be charged later, and gives its coupon back. */
+/** A refused purchase leaves nothing that could be charged later: no subscription, no card. Its coupon is free again. */
 export async function dropPending(context: Context, key: string): Promise<void> {
   const pending = await findByKey(context.db, context.business.id, key)
-  if (pending?.status === 'pending')
-    await cancelSubscription(context, pending.id, {
-      atEnd: false,
-      reason: 'Payment failed at checkout.',
-    })
+  if (pending?.status !== 'pending') return
+  await cancelSubscription(context, pending.id, { atEnd: false, reason: 'Payment failed at checkout.' })
+  if (pending.paymentMethodId !== null) await removeMethod(context, pending.paymentMethodId)
 }
 
 /**

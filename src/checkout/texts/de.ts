@@ -294,6 +294,8 @@ export const de: Texts = {
     cancelConfirm: 'Abonnement kündigen',
     canceledEnd: date => `Ihr Abonnement endet am ${date}.`,
     canceledNow: 'Ihr Abonnement ist beendet.',
+    done: 'Erledigt.',
+    free: 'Nichts zu zahlen',
     notPossible: 'Das ist gerade nicht möglich. In Ihrem Konto sehen Sie den Stand.',
   },
 }

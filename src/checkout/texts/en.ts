@@ -286,6 +286,8 @@ export const en = {
     cancelConfirm: 'Cancel my subscription',
     canceledEnd: (date: string) => `Your subscription ends on ${date}.`,
     canceledNow: 'Your subscription has ended.',
+    done: 'Done.',
+    free: 'Nothing to pay',
     notPossible: 'This is not possible right now. Look at your account for its present state.',
   },
 }
