@@ -1,6 +1,7 @@
 import type { Route } from '../platform/endpoint.ts'
 import * as campaigns from './campaigns/endpoints.ts'
 import * as customFields from './custom-fields/endpoints.ts'
+import * as delivery from './delivery/endpoints.ts'
 import * as deliveryServers from './delivery-servers/endpoints.ts'
 import * as leadScore from './lead-score/endpoints.ts'
 import * as lists from './lists/endpoints.ts'
@@ -36,6 +37,13 @@ export const emailRoutes: readonly Route[] = [
   ['PUT', '/lists/{id}', lists.rename],
   ['PUT', '/campaigns/{id}', campaigns.update],
   ['DELETE', '/campaigns/{id}', campaigns.remove],
+  ['GET', '/campaigns/{id}/report', delivery.report],
+  ['POST', '/campaigns/{id}/pause', delivery.pause],
+  ['POST', '/campaigns/{id}/resume', delivery.resume],
+  ['POST', '/campaigns/{id}/cancel', delivery.cancel],
+  ['POST', '/campaigns/{id}/resend', delivery.resend],
+  ['GET', '/deliveries', delivery.list],
+  ['GET', '/deliveries/{id}', delivery.get],
   ['POST', '/custom-fields', customFields.create],
   ['PUT', '/custom-fields/{id}', customFields.update],
   ['DELETE', '/custom-fields/{id}', customFields.remove],

@@ -45,6 +45,7 @@ const byEnhancedCode: Readonly<Record<string, ReplyClass>> = {
   '6.3': 'content',
   '6.7': 'hard',
   '7.0': 'policy',
+  '7.1': 'policy',
   '7.2': 'policy',
   '7.3': 'policy',
   '7.5': 'policy',

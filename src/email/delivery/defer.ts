@@ -17,6 +17,6 @@ export function deferralMs(
   spread = Math.random(),
 ): number {
   const greylisted = attempts === 1 && /gr[ae]y.?list|postgrey|try (again )?later/i.test(why.reply)
-  const base = greylisted ? 5 * minute : Math.min(4 * hour, 20 * minute * 2 ** (attempts - (attempts > 1 ? 2 : 1)))
+  const base = greylisted ? 5 * minute : Math.min(4 * hour, 20 * minute * 2 ** (attempts - 1))
   return Math.round(base * (1 + (greylisted ? 1 : 0.2) * spread))
 }

@@ -65,8 +65,30 @@ export async function queueListSend(
 ): Promise<QueuedSend> {
   const sendId = await openSend(tx, platform, business, send, { lane: campaignLane, total: 0, queued: 0 })
   const { people } = await audienceOf(tx, business.id, audience, send.now)
+  return fillSend(tx, business, sendId, people, send.now)
+}
+
+/** Queues a campaign to people who are known by a statement: those whom an earlier send did not reach. */
+export async function queueResend(
+  tx: Tx,
+  platform: Platform,
+  business: Business,
+  send: SendRequest,
+  people: Parameters<typeof store.freezeAudience>[3],
+): Promise<QueuedSend> {
+  const sendId = await openSend(tx, platform, business, send, { lane: campaignLane, total: 0, queued: 0 })
+  return fillSend(tx, business, sendId, people, send.now)
+}
+
+async function fillSend(
+  tx: Tx,
+  business: Business,
+  sendId: string,
+  people: Parameters<typeof store.freezeAudience>[3],
+  now: Date,
+): Promise<QueuedSend> {
   const queued = await store.freezeAudience(tx, business.id, { sendId, lane: campaignLane, blockSize }, people)
-  await store.setSendTotals(tx, business.id, sendId, queued, send.now)
+  await store.setSendTotals(tx, business.id, sendId, queued, now)
   if (queued > 0) await store.markDue(tx, business.id)
   return { sendId, totalEmails: queued, queued }
 }
