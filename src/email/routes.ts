@@ -3,6 +3,7 @@ import * as campaigns from './campaigns/endpoints.ts'
 import * as customFields from './custom-fields/endpoints.ts'
 import * as delivery from './delivery/endpoints.ts'
 import * as deliveryServers from './delivery-servers/endpoints.ts'
+import * as imports from './import/endpoints.ts'
 import * as leadScore from './lead-score/endpoints.ts'
 import * as lists from './lists/endpoints.ts'
 import * as segments from './segments/endpoints.ts'
@@ -34,6 +35,12 @@ export const emailRoutes: readonly Route[] = [
   ['POST', '/lists/move-subscriber', lists.moveSubscriber],
   ['GET', '/lists-and-segments', lists.listsAndSegments],
   // ours besides
+  ['POST', '/subscribers/import', imports.start],
+  ['GET', '/subscribers/imports', imports.list],
+  ['GET', '/subscribers/imports/{id}', imports.get],
+  ['GET', '/subscribers/imports/{id}/refusals', imports.refusals],
+  ['POST', '/subscribers/imports/{id}/cancel', imports.cancel],
+  ['GET', '/subscribers/export', imports.exportAll],
   ['PUT', '/lists/{id}', lists.rename],
   ['PUT', '/campaigns/{id}', campaigns.update],
   ['DELETE', '/campaigns/{id}', campaigns.remove],

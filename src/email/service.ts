@@ -1,6 +1,8 @@
 import type { Service } from '../platform/service.ts'
+import { auditEmail } from './audit.ts'
 import { scheduleKeeper, scheduleWork } from './campaigns/schedule.ts'
 import { sendingKeeper, sendingLoop, sendingWork } from './delivery/jobs.ts'
+import { importWork } from './import/import.ts'
 import { emailRoutes } from './routes.ts'
 import { publicPages } from './routes-public.ts'
 import { erasureKeeper, foldLoop, subscriberWork } from './subscribers/jobs.ts'
@@ -13,9 +15,14 @@ export const emailService: Service = {
   openRoutes: [],
   pages: [...publicPages],
   eventTypes: [],
-  work: platform => [...subscriberWork(platform), ...scheduleWork(platform), ...sendingWork(platform)],
+  work: platform => [
+    ...subscriberWork(platform),
+    ...scheduleWork(platform),
+    ...importWork(platform),
+    ...sendingWork(platform),
+  ],
   loops: platform => [foldLoop(platform), sendingLoop(platform)],
   keepers: platform => [erasureKeeper(platform), scheduleKeeper(platform), sendingKeeper(platform)],
   demo: async () => [],
-  audit: async () => [],
+  audit: auditEmail,
 }

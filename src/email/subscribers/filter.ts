@@ -21,9 +21,9 @@ export async function readFilter(
   query: FilterQuery,
   segments: readonly SegmentRow[],
 ): Promise<Filter> {
-  const lists = names(query.lists)
-  const tags = names(query.tags)
-  const wanted = names(query.segments)?.map(name => name.toLowerCase())
+  const lists = splitNames(query.lists)
+  const tags = splitNames(query.tags)
+  const wanted = splitNames(query.segments)?.map(name => name.toLowerCase())
   const search = query.search?.trim()
   const [scoreMin, scoreMax] = [score('leadScoreMin', query.leadScoreMin), score('leadScoreMax', query.leadScoreMax)]
   return {
@@ -47,7 +47,7 @@ export const matchesNobody = (filter: Filter): boolean =>
   (filter.scoreMin ?? -maxScore) > (filter.scoreMax ?? maxScore)
 
 /** A comma-separated text, or several of them. Empty text is no filter. */
-function names(given: string | string[] | undefined): string[] | undefined {
+export function splitNames(given: string | string[] | undefined): string[] | undefined {
   const found = [given ?? []]
     .flat()
     .flatMap(text => text.split(','))

@@ -1,0 +1,257 @@
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import fc from 'fast-check'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type TestBusiness, type World, world } from '../../../test/world.ts'
+import { importFile } from '../../cli/import.ts'
+import { auditEmail } from '../audit.ts'
+import { cutAtRecords, readCsv } from './csv.ts'
+import { runImport } from './import.ts'
+
+let w: World
+let shop: TestBusiness
+beforeAll(async () => {
+  w = await world()
+})
+afterAll(() => w.close())
+beforeEach(async () => {
+  shop = await w.business()
+})
+
+const upload = (csv: string, query = '', type = 'text/csv') =>
+  shop.email.post(`/subscribers/import${query}`, csv, { 'content-type': type })
+const importAll = async (csv: string, query = '') => {
+  const answer = await upload(csv, query)
+  expect(answer.status, answer.text).toBe(201)
+  await w.drain()
+  return (await shop.email.get(`/subscribers/imports/${answer.body.data.import.id}`)).body.data.import
+}
+const subscriber = async (email: string) =>
+  (await shop.email.get(`/subscribers/${encodeURIComponent(email)}`)).body.data
+
+describe('CSV', () => {
+  const cell = fc.string({ unit: fc.constantFrom('a', 'é', '"', ',', ';', '\n', '\r\n', ' ', "'", '=') })
+
+  test('what is written is read back, wherever the bytes are cut', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(cell, { minLength: 2, maxLength: 4 }), { minLength: 1, maxLength: 8 }),
+        fc.integer({ min: 1, max: 9 }),
+        async (rows, size) => {
+          const text = rows.map(row => row.map(value => `"${value.replaceAll('"', '""')}"`).join(',')).join('\n')
+          const bytes = Buffer.from(text)
+          const parts = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
+            bytes.subarray(i * size, (i + 1) * size),
+          )
+          const read = []
+          for await (const chunk of cutAtRecords(Readable.from(parts), { chunkBytes: 10, maxRecordBytes: 1_000 }))
+            for (const record of readCsv(chunk.toString(), ',', 1)) read.push(record.cells)
+          expect(read).toEqual(rows)
+        },
+      ),
+    )
+  })
+})
+
+describe('import', () => {
+  test('creates and updates, with lists, tags and custom fields, and reports refused rows by line and reason', async () => {
+    await shop.email.post('/lists', { name: 'News' })
+    await shop.email.post('/lists', { name: 'Staff' })
+    await shop.email.post('/custom-fields', { name: 'Age', key: 'age', type: 'number' })
+    await shop.email.post('/subscribers', { email: 'Old@b.example', firstName: 'Old', tags: ['kept'] })
+    const csv = [
+      '\uFEFFEmail;First name;last_name;leadScore;status;tags;lists;Age;Shoe',
+      'old@b.example;;Name;7;;vip|new;;40;x',
+      'new@b.example;"Ann; ""A""\nB";Lee;;unsubscribed;;Staff;;',
+      'nonsense;;;;;;;;',
+      ';Nobody;;;;;;;',
+      'a@b.example;;;1.5;;;;;',
+      'b@b.example;;;;gone;;;;',
+      'c@b.example;;;;;;Nowhere;;',
+      'd@b.example;;;;;;;old;',
+      '',
+      "'+plus@b.example;'=1+1;;;;;;;",
+    ].join('\r\n')
+    const done = await importAll(csv, '?lists=news&tags=imported')
+    expect(done).toMatchObject({
+      status: 'done',
+      progress: 1,
+      rows: 9,
+      created: 2,
+      updated: 1,
+      refused: 6,
+      ignoredColumns: ['Shoe'],
+      error: null,
+    })
+    expect(await subscriber('old@b.example')).toMatchObject({
+      email: 'Old@b.example',
+      firstName: 'Old',
+      lastName: 'Name',
+      leadScore: 7,
+      tags: ['kept', 'imported', 'vip', 'new'],
+      lists: ['News'],
+      customFields: { age: 40 },
+      source: 'api',
+    })
+    expect(await subscriber('new@b.example')).toMatchObject({
+      firstName: 'Ann; "A"\nB',
+      status: 'unsubscribed',
+      isSuppressed: true,
+      lists: ['News', 'Staff'],
+      source: 'import',
+    })
+    expect(await subscriber('+plus@b.example')).toMatchObject({ firstName: '=1+1' })
+    const { refusals } = (await shop.email.get(`/subscribers/imports/${done.id}/refusals`)).body.data
+    expect(refusals.map((one: { line: number; reason: string }) => [one.line, one.reason])).toEqual([
+      [5, 'email is not a valid address'],
+      [6, 'email is missing'],
+      [7, 'leadScore is not an integer'],
+      [8, 'status is not one of subscribed, unsubscribed, bounced, complaint'],
+      [9, 'there is no list named "Nowhere"'],
+      [10, 'customFields.age must be a number.'],
+    ])
+    expect(await auditEmail(w.platform, shop.id)).toEqual([])
+  })
+
+  test('never lifts a suppression, and takes the last of rows with one email', async () => {
+    await shop.email.post('/subscribers', { email: 'gone@b.example', status: 'complaint' })
+    await shop.email.post('/suppressions', { email: 'stranger@b.example' })
+    await importAll(
+      'email,status,firstName\ngone@b.example,subscribed,A\nx@b.example,,One\nX@b.example,,Two\nstranger@b.example,subscribed,S\n',
+    )
+    expect(await subscriber('gone@b.example')).toMatchObject({
+      status: 'complaint',
+      isSuppressed: true,
+      firstName: 'A',
+    })
+    expect(await subscriber('x@b.example')).toMatchObject({ firstName: 'Two' })
+    expect(await subscriber('stranger@b.example')).toMatchObject({ isSuppressed: true })
+  })
+
+  test('refuses an empty file, one without an email column, endless records, JSON and unknown lists', async () => {
+    const codes = []
+    for (const [csv, query, type] of [
+      ['', '', 'text/csv'],
+      ['name\nAnn', '', 'text/csv'],
+      [`email\n"${'x'.repeat(2_000_000)}`, '', 'text/csv'],
+      ['{}', '', 'application/json'],
+      ['email\na@b.example', '?lists=Nowhere', 'text/csv'],
+    ] as const) {
+      const answer = await upload(csv, query, type)
+      codes.push([answer.status, answer.body.code])
+    }
+    expect(codes).toEqual([
+      [400, 'csv_empty'],
+      [400, 'csv_invalid'],
+      [400, 'csv_invalid'],
+      [415, 'unsupported_media_type'],
+      [422, 'list_not_found'],
+    ])
+  })
+
+  const many = (count: number) =>
+    `email,firstName,tags\n${Array.from({ length: count }, (_, i) => `m${i}@b.example,${'N'.repeat(80)}${i},t${i % 3}\n`).join('')}`
+
+  test('killed after any chunk it goes on where it was, and people deleted meanwhile stay deleted', async () => {
+    await shop.email.post('/lists', { name: 'News' })
+    const id = (await upload(many(12_000), '?lists=News')).body.data.import.id
+    let turns = 0
+    // A turn of no length ends after one chunk, as a kill between chunks would.
+    while (await runImport(w.platform, shop, id, { turnMs: 0 })) {
+      if (turns++ === 0) await shop.email.delete('/subscribers', { emails: ['m0@b.example', 'm1@b.example'] })
+    }
+    expect(turns).toBeGreaterThan(1)
+    await w.drain()
+    expect((await shop.email.get(`/subscribers/imports/${id}`)).body.data.import).toMatchObject({
+      status: 'done',
+      rows: 12_000,
+      created: 12_000,
+      updated: 0,
+      refused: 0,
+    })
+    const { pagination } = (await shop.email.get('/subscribers?lists=News&tags=t0,t1,t2&leadScoreMax=0')).body.data
+    expect(pagination.totalItems).toBe(11_998)
+    expect(await auditEmail(w.platform, shop.id)).toEqual([])
+  })
+
+  test('two workers on one import, and two imports of the same people, make nobody twice', async () => {
+    const [a, b] = await Promise.all([upload(many(6_000)), upload(many(6_000))])
+    const runs = [a, a, b, b].map(answer => runImport(w.platform, shop, answer.body.data.import.id))
+    await Promise.all(runs)
+    const records = await Promise.all(
+      [a, b].map(
+        async answer => (await shop.email.get(`/subscribers/imports/${answer.body.data.import.id}`)).body.data.import,
+      ),
+    )
+    expect(records.map(record => record.status)).toEqual(['done', 'done'])
+    expect(records.reduce((sum, record) => sum + record.created, 0)).toBe(6_000)
+    expect((await shop.email.get('/subscribers')).body.data.pagination.totalItems).toBe(6_000)
+    expect(await auditEmail(w.platform, shop.id)).toEqual([])
+  })
+
+  test('can be cancelled, once', async () => {
+    const id = (await upload(many(10))).body.data.import.id
+    expect((await shop.email.post(`/subscribers/imports/${id}/cancel`)).body.data.import.status).toBe('cancelled')
+    await w.drain()
+    expect((await shop.email.get('/subscribers')).body.data.pagination.totalItems).toBe(0)
+    expect((await shop.email.post(`/subscribers/imports/${id}/cancel`)).body.code).toBe('import_finished')
+    expect((await (await w.business()).email.get(`/subscribers/imports/${id}`)).status).toBe(404)
+  })
+
+  test('from the command line', async () => {
+    const path = join(await mkdtemp(join(tmpdir(), 'pennypost-import-')), 'people.csv')
+    await writeFile(path, 'email\ncli@b.example\nwrong\n')
+    const lines: string[] = []
+    await importFile(w.platform, [path, '--business', shop.id, '--tags', 'cli'], line => lines.push(line))
+    expect(lines).toEqual([
+      'done: 100%, 2 rows, 1 created, 0 updated, 1 refused',
+      '  line 3 (wrong): email is not a valid address',
+    ])
+    expect((await subscriber('cli@b.example')).tags).toEqual(['cli'])
+    await expect(importFile(w.platform, ['nowhere.csv', '--business', shop.id], () => undefined)).rejects.toThrow(
+      'no file',
+    )
+  })
+})
+
+describe('export', () => {
+  test('gives any filter as CSV that an import reads back', async () => {
+    await shop.email.post('/lists', { name: 'News, "hot"' })
+    const people = [
+      {
+        email: 'a@b.example',
+        firstName: '=cmd()',
+        lastName: 'O"Neil, jr',
+        city: 'Two\nlines',
+        tags: ['x', 'y'],
+        lists: ['News, "hot"'],
+        customFields: { company: '-1' },
+        leadScore: -5,
+      },
+      { email: 'c@b.example', status: 'bounced', dateOfBirth: '1999-12-31' },
+    ]
+    for (const one of people) await shop.email.post('/subscribers', one)
+    const answer = await shop.email.get('/subscribers/export')
+    expect(answer.status).toBe(200)
+    expect(answer.headers['content-type']).toContain('text/csv')
+    expect(answer.text.split('\n')[0]).toBe(
+      'email,firstName,lastName,mobile,country,city,dateOfBirth,leadScore,status,tags,lists,source,customFields.company,customFields.position,createdAt,updatedAt',
+    )
+    expect(answer.text).toContain(
+      `a@b.example,"'=cmd()","O""Neil, jr",,Not Specified,"Two\nlines",,-5,subscribed,x;y,"News, ""hot""",api,"'-1",,`,
+    )
+    const filtered = await shop.email.get('/subscribers/export?status=bounced')
+    expect(filtered.text.trim().split('\n')).toHaveLength(2)
+    const before = await subscriber('a@b.example')
+    const other = await w.business()
+    await other.email.post('/lists', { name: 'News, "hot"' })
+    const again = await other.email.post('/subscribers/import', answer.text, { 'content-type': 'text/csv' })
+    expect(again.status).toBe(201)
+    await w.drain()
+    const after = (await other.email.get('/subscribers/a@b.example')).body.data
+    for (const field of ['firstName', 'lastName', 'city', 'tags', 'lists', 'customFields', 'leadScore', 'status'])
+      expect(after[field]).toEqual(before[field])
+  })
+})

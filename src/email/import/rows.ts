@@ -1,0 +1,236 @@
+import { type CustomField, checkCustomFields, isLocalDate } from '../custom-fields/custom-fields.ts'
+import { isEmail } from '../subscribers/email-address.ts'
+import { maxScore, type Status, statuses } from '../subscribers/schema.ts'
+import { type CsvRecord, readCsv } from './csv.ts'
+
+/** What the columns of a file mean; undefined ones are ignored. */
+export type Column =
+  | 'email'
+  | 'firstName'
+  | 'lastName'
+  | 'mobile'
+  | 'country'
+  | 'city'
+  | 'dateOfBirth'
+  | 'leadScore'
+  | 'status'
+  | 'tags'
+  | 'lists'
+  | 'source'
+  | `customFields.${string}`
+
+/** A row that is fit to be merged. Null leaves what is there. */
+export interface ImportRow {
+  line: number
+  email: string
+  firstName: string | null
+  lastName: string | null
+  mobile: string | null
+  country: string | null
+  city: string | null
+  dateOfBirth: string | null
+  leadScore: number | null
+  status: Status | null
+  source: string | null
+  customFields: Record<string, unknown> | null
+  tags: string[]
+  lists: string[]
+}
+
+export interface Refusal {
+  line: number
+  email: string
+  reason: string
+}
+
+const plainColumns: Record<string, Column> = {
+  email: 'email',
+  emailaddress: 'email',
+  mail: 'email',
+  firstname: 'firstName',
+  lastname: 'lastName',
+  surname: 'lastName',
+  mobile: 'mobile',
+  phone: 'mobile',
+  country: 'country',
+  city: 'city',
+  dateofbirth: 'dateOfBirth',
+  birthday: 'dateOfBirth',
+  leadscore: 'leadScore',
+  status: 'status',
+  tags: 'tags',
+  lists: 'lists',
+  source: 'source',
+}
+
+/** Names are taken in any spelling: "First name", first_name, firstName. A custom field's key needs no prefix. */
+export function columnsOf(header: readonly string[], customFields: readonly CustomField[]): (Column | null)[] {
+  return header.map(cell => {
+    const name = cell.trim().replace(/^\uFEFF/, '')
+    const bare = name.replace(/^customFields\./, '')
+    const custom =
+      customFields.find(field => field.key === bare) ??
+      customFields.find(field => squeezed(field.key) === squeezed(bare) || squeezed(field.name) === squeezed(bare))
+    if (custom && (bare !== name || !(squeezed(name) in plainColumns))) return `customFields.${custom.key}` as const
+    return plainColumns[squeezed(name)] ?? null
+  })
+}
+
+const squeezed = (name: string) => name.toLowerCase().replaceAll(/[\s_-]/g, '')
+
+export interface ReadRows {
+  rows: ImportRow[]
+  refusals: Refusal[]
+  /** the line after the last */
+  nextLine: number
+}
+
+/** Reads and checks one chunk. Of rows with the same email the last one counts, since one statement can't write a row twice. */
+export function readRows(
+  text: string,
+  file: { columns: readonly (Column | null)[]; separator: string; firstLine: number; skipHeader: boolean },
+  customFields: readonly CustomField[],
+): ReadRows {
+  const byEmail = new Map<string, ImportRow>()
+  const refusals: Refusal[] = []
+  let header = file.skipHeader
+  for (const record of readCsv(text, file.separator, file.firstLine)) {
+    if (header) {
+      header = false
+      continue
+    }
+    const row = readRow(record, file.columns, customFields)
+    if ('reason' in row) refusals.push(row)
+    else byEmail.set(row.email.toLowerCase(), mergeRows(byEmail.get(row.email.toLowerCase()), row))
+  }
+  let lines = 0
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines++
+  return { rows: [...byEmail.values()], refusals, nextLine: file.firstLine + lines }
+}
+
+/** The later row wins field by field; tags and lists add up. */
+function mergeRows(earlier: ImportRow | undefined, later: ImportRow): ImportRow {
+  if (!earlier) return later
+  const given = Object.fromEntries(Object.entries(later).filter(([, value]) => value !== null))
+  return { ...earlier, ...given, tags: [...earlier.tags, ...later.tags], lists: [...earlier.lists, ...later.lists] }
+}
+
+function readRow(
+  record: CsvRecord,
+  columns: readonly (Column | null)[],
+  customFields: readonly CustomField[],
+): ImportRow | Refusal {
+  const row: ImportRow = {
+    line: record.line,
+    email: '',
+    firstName: null,
+    lastName: null,
+    mobile: null,
+    country: null,
+    city: null,
+    dateOfBirth: null,
+    leadScore: null,
+    status: null,
+    source: null,
+    customFields: null,
+    tags: [],
+    lists: [],
+  }
+  const refuse = (reason: string): Refusal => ({ line: record.line, email: row.email.slice(0, 254), reason })
+  let fault: string | undefined
+  for (let i = 0; i < columns.length; i++) {
+    const column = columns[i]
+    const cell = cellText(record.cells[i])
+    if (!column || cell === '') continue
+    fault ??= setCell(row, column, cell, customFields)
+  }
+  if (!isEmail(row.email)) return refuse(row.email === '' ? 'email is missing' : 'email is not a valid address')
+  return fault ? refuse(fault) : row
+}
+
+/** Exports lead what looks like a formula with an apostrophe; here it comes off again. */
+function cellText(cell: string | undefined): string {
+  const text = (cell ?? '').trim()
+  return text.charCodeAt(0) === 0x27 && /^'[=+\-@\t\r]/.test(text) ? text.slice(1) : text
+}
+
+const maxLengths: Partial<Record<Column, number>> = {
+  firstName: 200,
+  lastName: 200,
+  mobile: 50,
+  country: 100,
+  city: 100,
+  source: 100,
+}
+
+/** Answers what is wrong with the cell, if anything. */
+function setCell(
+  row: ImportRow,
+  column: Column,
+  cell: string,
+  customFields: readonly CustomField[],
+): string | undefined {
+  if (cell.includes('\u0000') || cell.includes('\uFFFD'))
+    return `${column} contains characters that are not text (is the file UTF-8?)`
+  switch (column) {
+    case 'email':
+      row.email = cell
+      return undefined
+    case 'leadScore':
+      row.leadScore = Number(cell)
+      return Number.isInteger(row.leadScore) && Math.abs(row.leadScore) <= maxScore
+        ? undefined
+        : 'leadScore is not an integer'
+    case 'status':
+      row.status = cell.toLowerCase() as Status
+      return statuses.includes(row.status) ? undefined : `status is not one of ${statuses.join(', ')}`
+    case 'dateOfBirth':
+      row.dateOfBirth = cell
+      return isLocalDate(cell) ? undefined : 'dateOfBirth is not a date such as 1990-01-31'
+    case 'tags':
+    case 'lists':
+      row[column] = [
+        ...new Set(
+          cell
+            .split(/[;|]/)
+            .map(name => name.trim())
+            .filter(name => name !== ''),
+        ),
+      ]
+      return row[column].every(name => name.length <= 100)
+        ? undefined
+        : `${column} has a name longer than 100 characters`
+    case 'firstName':
+    case 'lastName':
+    case 'mobile':
+    case 'country':
+    case 'city':
+    case 'source': {
+      const most = maxLengths[column]!
+      row[column] = cell
+      return cell.length <= most ? undefined : `${column} is longer than ${most} characters`
+    }
+    default:
+      return setCustomField(row, column.slice('customFields.'.length), cell, customFields)
+  }
+}
+
+function setCustomField(
+  row: ImportRow,
+  key: string,
+  cell: string,
+  customFields: readonly CustomField[],
+): string | undefined {
+  const field = customFields.find(one => one.key === key)
+  const value =
+    field?.type === 'number' ? Number(cell) : field?.type === 'boolean' ? booleans[cell.toLowerCase()] : cell
+  row.customFields = { ...row.customFields, [key]: value }
+  try {
+    checkCustomFields({ [key]: value }, customFields)
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+const booleans: Record<string, boolean> = { true: true, yes: true, '1': true, false: false, no: false, '0': false }

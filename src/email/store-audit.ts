@@ -1,0 +1,71 @@
+import type { Db } from '../platform/database.ts'
+import { scoreBase } from './subscribers/bitmaps.ts'
+import { engagedSince } from './subscribers/facets.ts'
+import { searchText } from './subscribers/store-fold.ts'
+
+export { holdSnapshot } from './subscribers/store-filter.ts'
+
+export const countedFields = [
+  'total',
+  'subscribed',
+  'unsubscribed',
+  'bounced',
+  'complaint',
+  'scoreSum',
+  'hot',
+  'cold',
+  'engaged',
+] as const
+
+export const recount = (db: Db, businessId: string, kind: 'all' | 'list' | 'tag', now: Date) => {
+  const numbers = {
+    all: db`array[0]`,
+    list: db`s.list_numbers`,
+    tag: db`s.tag_numbers`,
+  }[kind]
+  return db<({ number: number } & Record<(typeof countedFields)[number], number>)[]>`
+    with settings as (
+      select coalesce((settings ->> 'hotFrom')::int, 50) as hot, coalesce((settings ->> 'coldTo')::int, 10) as cold
+      from (select 1) one left join email_lead_score on business_id = ${businessId}
+    )
+    select number, count(*)::int as total, count(*) filter (where status = 'subscribed')::int as subscribed,
+      count(*) filter (where status = 'unsubscribed')::int as unsubscribed, count(*) filter (where status = 'bounced')::int as bounced,
+      count(*) filter (where status = 'complaint')::int as complaint, sum(lead_score)::float8 as "scoreSum",
+      count(*) filter (where lead_score >= settings.hot)::int as hot, count(*) filter (where lead_score <= settings.cold)::int as cold,
+      count(*) filter (where status = 'subscribed' and engaged_at >= ${engagedSince(now)})::int as engaged
+    from email_subscriber s, settings, unnest(${numbers}) number
+    where s.business_id = ${businessId} and s.delete_after is null group by number`
+}
+
+/** Sets as folded, with the changes still in the log, against the sets that the rows make. */
+export const wrongSets = (db: Db, businessId: string) => db<{ key: string; kept: number; counted: number }[]>`
+  with side as (
+    select 1 as sign, new_status as status, new_score as score, new_lists as lists, new_tags as tags from email_change
+    where business_id = ${businessId} and new_status is not null
+    union all
+    select -1, old_status, old_score, old_lists, old_tags from email_change where business_id = ${businessId} and old_status is not null
+  ), row as (
+    select 0 as source, 1 as sign, status, lead_score as score, list_numbers as lists, tag_numbers as tags from email_subscriber
+    where business_id = ${businessId} and delete_after is null
+    union all select 1, sign, status, score, lists, tags from side
+  ), member as (
+    select source, sign, 'a' as key from row
+    union all select source, sign, 's' || status from row
+    union all select source, sign, 'l' || n from row, unnest(lists) n
+    union all select source, sign, 't' || n from row, unnest(tags) n
+    union all select source, sign, 'b' || bit from row, generate_series(0, 31) bit where ((score::bigint + ${scoreBase}::bigint) >> bit) & 1 = 1
+  ), expected as (
+    select key, coalesce(sum(sign) filter (where source = 0), 0) as counted, coalesce(sum(sign) filter (where source = 1), 0) as logged
+    from member group by key
+  ), folded as (
+    select key, sum(bit_count(bits)) as n from email_bitmap where business_id = ${businessId} group by key
+  )
+  select key, (coalesce(n, 0) + coalesce(logged, 0))::int as kept, coalesce(counted, 0)::int as counted
+  from expected full join folded using (key) where coalesce(n, 0) + coalesce(logged, 0) <> coalesce(counted, 0)`
+
+export const wrongTexts = (db: Db, businessId: string) => db<{ slot: number }[]>`
+  select s.slot from email_subscriber s left join email_search t on t.business_id = s.business_id and t.slot = s.slot
+  where s.business_id = ${businessId} and s.delete_after is null and t.text is distinct from ${searchText(db)}
+    and not exists (select 1 from email_search_todo d where d.business_id = s.business_id and d.slot = s.slot)
+    and not exists (select 1 from email_change c where c.business_id = s.business_id and c.slot = s.slot and c.text_changed)
+  limit 100`
