@@ -32,12 +32,16 @@ export const insertCodes = (tx: Tx, businessId: string, { licenseId, productId, 
   on conflict (business_id, product_id, code) do nothing
   returning code`
 
+/** Two counts from two indexes, so that no code itself is read. */
 export const countsOf = (db: Db, businessId: string, licenseIds: readonly string[]) => db<
   { licenseId: string; total: number; used: number }[]
 >`
-  select license_id as "licenseId", count(*)::int as total, count(subscription_id)::int as used
-  from billing_license_code where business_id = ${businessId} and license_id = any(${licenseIds as string[]})
-  group by license_id`
+  select license.id as "licenseId", every.count as total, every.count - free.count as used
+  from unnest(${licenseIds as string[]}::text[]) as license (id), lateral (
+    select count(*)::int from billing_license_code where business_id = ${businessId} and license_id = license.id) as every,
+  lateral (
+    select count(*)::int from billing_license_code
+    where business_id = ${businessId} and license_id = license.id and subscription_id is null) as free`
 
 export const firstCodesOf = (db: Db, businessId: string, licenseIds: readonly string[], limit: number) => db<
   { licenseId: string; code: string; used: boolean }[]
@@ -92,10 +96,10 @@ export interface Sale {
 export const takeFreeCode = (tx: Tx, businessId: string, sale: Sale, { wait }: { wait: boolean }) =>
   tx<{ code: string }[]>`
   update billing_license_code set subscription_id = ${sale.subscriptionId}, assigned_at = ${sale.now}
-  where business_id = ${businessId} and id = (
+  where business_id = ${businessId} and license_id = ${sale.licenseId} and id = (
     select id from billing_license_code
     where business_id = ${businessId} and license_id = ${sale.licenseId} and subscription_id is null
-    order by id limit 1 for update ${wait ? tx`` : tx`skip locked`})
+    order by created_at, id limit 1 for update ${wait ? tx`` : tx`skip locked`})
   returning code`.then(first)
 
 export const insertSoldCode = (
