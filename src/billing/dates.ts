@@ -9,25 +9,47 @@ const unitNames = { d: 'days', w: 'weeks', m: 'months', y: 'years' } as const
 
 const plain = (date: LocalDate) => Temporal.PlainDate.from(date)
 
+/** Remembers the answers of a pure function of texts: a renewal run asks the same dates a thousand times. */
+function remembered<T extends string | number>(make: (...of: string[]) => T): (...of: string[]) => T {
+  const known = new Map<string, T>()
+  return (...of) => {
+    const key = of.join('|')
+    let value = known.get(key)
+    if (value === undefined) {
+      if (known.size >= 10_000) known.clear()
+      value = make(...of)
+      known.set(key, value)
+    }
+    return value
+  }
+}
+
+const added = remembered((date, unit, count) =>
+  plain(date!)
+    .add({ [unitNames[unit as PeriodUnit]]: Number(count) }, { overflow: 'constrain' })
+    .toString(),
+)
+
 /** `steps` periods of `count` units after the anchor; the day is clamped to the end of its month. */
 export const boundary = (anchor: LocalDate, unit: PeriodUnit, count: number, steps: number): LocalDate =>
-  plain(anchor)
-    .add({ [unitNames[unit]]: count * steps }, { overflow: 'constrain' })
-    .toString()
+  added(anchor, unit, String(count * steps))
 
-export const addDays = (date: LocalDate, days: number): LocalDate => plain(date).add({ days }).toString()
-export const addYears = (date: LocalDate, years: number): LocalDate => plain(date).add({ years }).toString()
+export const addDays = (date: LocalDate, days: number): LocalDate => added(date, 'd', String(days))
+export const addYears = (date: LocalDate, years: number): LocalDate => added(date, 'y', String(years))
 
+const between = remembered((from, to) => plain(from!).until(plain(to!)).days)
 /** Whole days from one date to the other; negative when it lies before. */
-export const daysBetween = (from: LocalDate, to: LocalDate): number => plain(from).until(plain(to)).days
+export const daysBetween = (from: LocalDate, to: LocalDate): number => between(from, to)
 
+const dateOf = remembered((ms, timeZone) =>
+  Temporal.Instant.fromEpochMilliseconds(Number(ms)).toZonedDateTimeISO(timeZone!).toPlainDate().toString(),
+)
 /** The date it is in the zone at that instant. */
-export const localDate = (instant: Date, timeZone: string): LocalDate =>
-  instant.toTemporalInstant().toZonedDateTimeISO(timeZone).toPlainDate().toString()
+export const localDate = (instant: Date, timeZone: string): LocalDate => dateOf(String(instant.getTime()), timeZone)
 
+const midnight = remembered((date, timeZone) => plain(date!).toZonedDateTime(timeZone!).epochMilliseconds)
 /** The first instant of the day in the zone; after a gap at midnight, the first that exists. */
-export const startOfDay = (date: LocalDate, timeZone: string): Date =>
-  new Date(plain(date).toZonedDateTime(timeZone).epochMilliseconds)
+export const startOfDay = (date: LocalDate, timeZone: string): Date => new Date(midnight(date, timeZone))
 
 export const paymentTerms = ['net0', 'net15', 'net30', 'net45', 'net60', 'neteom', 'neteonm'] as const
 export type PaymentTerm = (typeof paymentTerms)[number]
@@ -45,17 +67,3 @@ export function dueDate(issued: LocalDate, term: PaymentTerm): LocalDate {
 /** The last instant of the due date: an invoice is overdue after it. */
 export const dueMoment = (issued: LocalDate, term: PaymentTerm, timeZone: string): Date =>
   new Date(startOfDay(addDays(dueDate(issued, term), 1), timeZone).getTime() - 1)
-
-/** Remembers answers of a pure function of texts: a renewal run asks the same dates a thousand times. */
-export function remembered<T>(make: (key: string) => T, maxSize = 10_000): (key: string) => T {
-  const known = new Map<string, T>()
-  return key => {
-    let value = known.get(key)
-    if (value === undefined) {
-      if (known.size >= maxSize) known.clear()
-      value = make(key)
-      known.set(key, value)
-    }
-    return value
-  }
-}

@@ -81,13 +81,16 @@ export const overCredited = (db: Db, businessId: string) => db<Found>`
   limit 20`
 
 export const doubleBilled = (db: Db, businessId: string) => db<Found>`
-  select subscription.id || ' period ' || period.no || ': ' || count(invoice.id) || ' invoices' as what
-  from billing_subscription subscription
-    cross join lateral generate_series(1, subscription.period_no) as period (no)
-    left join billing_invoice invoice on invoice.business_id = subscription.business_id
-      and invoice.subscription_id = subscription.id and invoice.period_no = period.no and invoice.number is not null
-  where subscription.business_id = ${businessId}
-  group by subscription.id, period.no having count(invoice.id) <> 1 limit 20`
+  with billed as (
+    select subscription_id, count(*)::int as invoices, count(distinct period_no)::int as periods, max(period_no) as last
+    from billing_invoice where business_id = ${businessId} and period_no is not null and number is not null
+    group by subscription_id
+  )
+  select subscription.id || ': ' || coalesce(billed.invoices, 0) || ' invoices for ' || subscription.period_no || ' periods' as what
+  from billing_subscription subscription left join billed on billed.subscription_id = subscription.id
+  where subscription.business_id = ${businessId} and (coalesce(billed.invoices, 0) <> subscription.period_no
+    or coalesce(billed.periods, 0) <> subscription.period_no or coalesce(billed.last, 0) <> subscription.period_no)
+  limit 20`
 
 /** A restart cuts the period before short; after a pause there may be a hole, on purpose. */
 export const holesInTime = (db: Db, businessId: string) => db<Found>`
@@ -155,12 +158,13 @@ export const wrongTestCharges = (db: Db, businessId: string) => db<Found>`
   limit 20`
 
 export const wrongTax = (db: Db, businessId: string) => db<Found>`
-  select invoice.id as what from billing_invoice invoice left join billing_invoice_line line
-    on line.business_id = invoice.business_id and line.subscription_id = invoice.subscription_id and line.invoice_id = invoice.id
-  where invoice.business_id = ${businessId}
-  group by invoice.business_id, invoice.id
-  having coalesce(sum(line.tax_minor), 0) <> invoice.tax_minor or coalesce(sum(line.net_minor), 0) <> invoice.net_minor
-    or invoice.total_minor <> invoice.net_minor + invoice.tax_minor
+  with lines as (
+    select invoice_id, sum(tax_minor) as tax, sum(net_minor) as net from billing_invoice_line
+    where business_id = ${businessId} group by invoice_id
+  )
+  select invoice.id as what from billing_invoice invoice left join lines on lines.invoice_id = invoice.id
+  where invoice.business_id = ${businessId} and (coalesce(lines.tax, 0) <> invoice.tax_minor
+    or coalesce(lines.net, 0) <> invoice.net_minor or invoice.total_minor <> invoice.net_minor + invoice.tax_minor)
   limit 20`
 
 export const wrongDeferred = (db: Db, businessId: string) => db<Found>`

@@ -48,6 +48,6 @@ export async function emit(tx: Tx, ...events: NewEvent[]): Promise<void> {
     insert into event (business_id, id, type, source, object_id, data, created_at)
     select * from unnest(${column(event => event.businessId)}::text[], ${ids}::text[], ${column(event => event.type)}::text[],
       ${column(event => event.source)}::text[], ${column(event => event.objectId)}::text[],
-      ${column(event => JSON.stringify(event.data))}::text[]::json[],
+      string_to_array(${column(event => JSON.stringify(event.data)).join('\n')}::text, E'\n')::json[],
       ${column(event => (event.at ?? now).toISOString())}::timestamptz[])`
 }

@@ -46,7 +46,7 @@ export interface InvoiceRow {
   updatedAt: Date
 }
 
-type Kind = 'text' | 'int8' | 'int' | 'date' | 'timestamptz' | 'boolean' | 'jsonb'
+type Kind = 'text' | 'int8' | 'int' | 'date' | 'timestamptz' | 'boolean' | 'json'
 const wire: Record<keyof InvoiceRow, [column: string, kind: Kind]> = {
   id: ['id', 'text'],
   number: ['number', 'int8'],
@@ -77,34 +77,32 @@ const wire: Record<keyof InvoiceRow, [column: string, kind: Kind]> = {
   carried: ['carried', 'boolean'],
   chargeAt: ['charge_at', 'timestamptz'],
   dunningStep: ['dunning_step', 'int'],
-  subscription: ['subscription', 'jsonb'],
-  taxApply: ['tax_apply', 'jsonb'],
-  creditNote: ['credit_note', 'jsonb'],
+  subscription: ['subscription', 'json'],
+  taxApply: ['tax_apply', 'json'],
+  creditNote: ['credit_note', 'json'],
   createdAt: ['created_at', 'timestamptz'],
   updatedAt: ['updated_at', 'timestamptz'],
 }
 const names = Object.keys(wire) as (keyof InvoiceRow)[]
 const selected = names.map(name => `${wire[name][0]} as "${name}"`).join(', ')
 const columns = (db: Db) => db.unsafe(selected)
-const insertSql = `insert into billing_invoice (business_id, ${names.map(name => wire[name][0]).join(', ')})
-  select $1, * from unnest(${names.map((name, i) => `$${i + 2}::${wire[name][1] === 'jsonb' ? 'text[]::jsonb' : wire[name][1]}[]`).join(', ')})`
-
-const arrayValue = (value: unknown): unknown =>
+/** A column of many rows as one text, a line each: far cheaper than an array, whose elements are escaped one by one. */
+const columnText = (values: readonly unknown[]): string => values.map(textOf).join('\n')
+const textOf = (value: unknown): string =>
   value === null || value === undefined
-    ? null
-    : typeof value === 'bigint' || typeof value === 'boolean'
-      ? String(value)
-      : value instanceof Date
-        ? value.toISOString()
-        : value
-const jsonText = (value: unknown) => (value === null ? null : JSON.stringify(value))
+    ? ''
+    : value instanceof Date
+      ? value.toISOString()
+      : typeof value === 'object'
+        ? JSON.stringify(value)
+        : String(value)
+const lines = (index: number) => `string_to_array($${index}::text, E'\n', '')`
+const insertSql = `insert into billing_invoice (business_id, ${names.map(name => wire[name][0]).join(', ')})
+  select $1, * from unnest(${names.map((name, i) => `${lines(i + 2)}::${wire[name][1]}[]`).join(', ')})`
 
-/** Any number in one statement. Arrays go as text that the statement casts, a thousand rows as easily as one. */
+/** Any number in one statement. No value here holds a line break: JSON writes it as an escape. */
 export async function insertInvoices(tx: Tx, businessId: string, rows: readonly InvoiceRow[]): Promise<void> {
-  const parameters = names.map(name =>
-    rows.map(row => (wire[name][1] === 'jsonb' ? jsonText(row[name]) : arrayValue(row[name]))),
-  )
-  await tx.unsafe(insertSql, [businessId, ...parameters] as never)
+  await tx.unsafe(insertSql, [businessId, ...names.map(name => columnText(rows.map(row => row[name])))] as never)
 }
 
 export interface LineRow extends BillLine {
@@ -158,7 +156,7 @@ export const saveInvoice = (tx: Tx, businessId: string, row: InvoiceRow) => {
   const changes = Object.fromEntries(
     mutable.map(name => [
       wire[name][0],
-      wire[name][1] === 'jsonb' && row[name] !== null ? tx.json(row[name] as never) : row[name],
+      wire[name][1] === 'json' && row[name] !== null ? tx.json(row[name] as never) : row[name],
     ]),
   )
   return tx`update billing_invoice set ${tx(changes as never)} where business_id = ${businessId} and id = ${row.id}`

@@ -147,19 +147,20 @@ export async function getScheduled(
   return show(context, row, change)
 }
 
-export function removeScheduled(
+export async function removeScheduled(
   context: Context,
   subscriptionId: string,
 ): Promise<Static<typeof ScheduledChangeSchema>> {
   const { db, business, now } = context
-  return db.begin(async tx => {
+  const { row, change } = await db.begin(async tx => {
     const row = (await store.lockSubscription(tx, business.id, subscriptionId)) ?? fail(notFound('Subscription'))
     const change =
       (await changes.dropScheduled(tx, business.id, subscriptionId, now)) ?? fail(notFound('Scheduled change'))
     await release(tx, business.id, change)
     await tellSubscription(tx, context, [`subscription_${change.updateType}_changes_removed`], row)
-    return show(context, row, change)
+    return { row, change }
   })
+  return show(context, row, change)
 }
 
 async function show(context: Context, row: SubscriptionRow, change: changes.ChangeRow) {
