@@ -45,6 +45,6 @@ test('greylisting is met again soon, everything else later and later, with a spr
   const full = { class: 'soft' as const, reply: 'mailbox full' }
   expect([0, 1].map(spread => deferralMs(1, greylisted, spread))).toEqual([5 * minute, 10 * minute])
   expect([1, 2, 3, 4, 5, 6, 7].map(tries => deferralMs(tries, full, 0) / minute)).toEqual([
-    20, 20, 40, 80, 160, 240, 240,
+    20, 40, 80, 160, 240, 240, 240,
   ])
 })
