@@ -12,7 +12,7 @@ import { callOnce, sendPath } from '../messages/deliver.ts'
 import { failMessage, flagUnknown, followEffect } from '../messages/fail.ts'
 import { judge } from '../messages/judge.ts'
 import { requireConsent, requireNotHalted } from '../messages/send.ts'
-import type { MessageRow } from '../messages/store.ts'
+import { type Acceptance, type MessageRow, recordAccepted } from '../messages/store.ts'
 import { forgetRecentSetting, recentSetting, type Setting } from '../settings/settings.ts'
 import { useMarketingEndpoint } from '../settings/store.ts'
 import { addToTallies } from '../store.ts'
@@ -36,7 +36,7 @@ interface Batch {
   template: Template
   channel: Channel
   contacts: Map<string, Contact>
-  accepted: store.Acceptance[]
+  accepted: Acceptance[]
 }
 
 /** Sends what is due of a broadcast, a batch at most. Answers how many messages it took. */
@@ -73,8 +73,7 @@ export async function sendBatch(platform: Platform, business: Business, id: stri
     accepted: [],
   }
   const ended = await Promise.allSettled(messages.map(message => sendOne(batch, message)))
-  if (batch.accepted.length > 0)
-    await store.recordAllAccepted(db, business.id, batch.accepted, await nowFor(db, business))
+  if (batch.accepted.length > 0) await recordAccepted(db, business.id, batch.accepted)
   // Thrown only now: a fault of one must not lose the outcomes of the others.
   for (const one of ended) if (one.status === 'rejected') throw one.reason
   return messages.length
@@ -125,6 +124,7 @@ async function sendOne(batch: Batch, message: MessageRow): Promise<void> {
         id: message.id,
         platformId: judgement.outcome.platformId,
         answer: judgement.outcome.answer,
+        now,
       })
       return
     case 'unknown':

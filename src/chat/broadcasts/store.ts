@@ -183,20 +183,6 @@ export const touchConversations = (db: Db, businessId: string, messages: readonl
       last_message_id = excluded.last_message_id
   returning (xmax = 0) as fresh`.then(rows => rows.filter(row => row.fresh).length)
 
-export interface Acceptance {
-  id: string
-  platformId: string
-  answer: object
-}
-
-/** The status webhook may have come first: what it said stays. */
-export const recordAllAccepted = (db: Db, businessId: string, accepted: readonly Acceptance[], now: Date) => db`
-  update chat_message
-  set status = case when status in ('sending', 'unknown') then 'accepted' else status end, platform_id = x."platformId",
-      platform_answer = x.answer, accepted_at = ${now}, updated_at = ${now}, lease_until = null
-  from jsonb_to_recordset(${db.json(accepted as never)}::jsonb) as x (id text, "platformId" text, answer jsonb)
-  where chat_message.business_id = ${businessId} and chat_message.id = x.id`
-
 export const requeue = (db: Db, businessId: string, id: string, delayMs: number) => db`
   update chat_message set status = 'queued', lease_until = null, not_before = now() + ${delayMs} * interval '1 millisecond'
   where business_id = ${businessId} and id = ${id} and status = 'sending'`

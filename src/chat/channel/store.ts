@@ -8,15 +8,11 @@ export interface NewWebhook {
 }
 
 export const insertWebhooks = (db: Db, businessId: string, webhooks: readonly NewWebhook[]) => db`
-  insert into chat_webhook ${db(
-    webhooks.map(webhook => ({
-      business_id: businessId,
-      id: webhook.id,
-      body: webhook.body,
-      received_at: webhook.receivedAt,
-      not_before: webhook.notBefore,
-    })),
-  )}`
+  insert into chat_webhook (business_id, id, body, received_at, not_before)
+  select ${businessId}, x.id, decode(x.body, 'base64'), x.received_at, x.not_before
+  from unnest(${webhooks.map(webhook => webhook.id)}::text[], ${webhooks.map(webhook => webhook.body.toString('base64'))}::text[],
+    ${webhooks.map(webhook => webhook.receivedAt.toISOString())}::timestamptz[],
+    ${webhooks.map(webhook => webhook.notBefore.toISOString())}::timestamptz[]) as x (id, body, received_at, not_before)`
 
 /** Businesses with news that wait, each with the moment it lives in. */
 export const businessesWithNews = (db: Db, limit: number) => db<{ businessId: string; now: Date }[]>`

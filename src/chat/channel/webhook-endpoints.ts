@@ -4,6 +4,7 @@ import { type Call, endpoint, Raw } from '../../platform/endpoint.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Platform } from '../../platform/platform.ts'
 import { fail, forbidden, notFound, Problem } from '../../platform/problem.ts'
+import { together } from '../batch.ts'
 import { remember } from '../recent.ts'
 import { openSecret, type Setting } from '../settings/settings.ts'
 import { settingById } from '../settings/store.ts'
@@ -22,6 +23,24 @@ async function settingOf(platform: Platform, id: string): Promise<Setting> {
     recent.set(platform, known)
   }
   return (await known.get(id)) ?? fail(notFound('Webhook'))
+}
+
+const inserts = new WeakMap<Platform, (businessId: string, webhook: store.NewWebhook) => Promise<void>>()
+
+/** Deliveries that come at the same moment share a commit. */
+function insertOf(platform: Platform) {
+  let insert = inserts.get(platform)
+  if (!insert) {
+    insert = together(
+      async (businessId, webhooks: store.NewWebhook[]) => {
+        await store.insertWebhooks(platform.db, businessId, webhooks)
+        return webhooks.map(() => undefined)
+      },
+      { maxItems: 200, maxParallel: 2 },
+    )
+    inserts.set(platform, insert)
+  }
+  return insert
 }
 
 export const handshake = endpoint({
@@ -53,10 +72,8 @@ export const receive = endpoint({
     const raw = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
     if (!isSigned(platform, setting, raw, headers)) throw unsigned()
     const now = new Date()
-    await store.insertWebhooks(platform.db, setting.businessId, [
-      // Real news is due at once, also where a business lives by a clock of its own.
-      { id: newId(), body: raw, receivedAt: now, notBefore: new Date(0) },
-    ])
+    // Real news is due at once, also where a business lives by a clock of its own.
+    await insertOf(platform)(setting.businessId, { id: newId(), body: raw, receivedAt: now, notBefore: new Date(0) })
     wakeIntake(platform)
     return { status: 'success' as const }
   },

@@ -16,6 +16,7 @@ import { type GiveUp, judge } from './judge.ts'
 import type { Kind } from './kind.ts'
 import { answerFromRow, rejected, type Sent, sentResult, unknownOutcome } from './sent.ts'
 import * as store from './store.ts'
+import { writesOf } from './writes.ts'
 
 /** How long a request waits for its turn or for another try, besides the call itself. */
 export const patienceMs = 2_000
@@ -43,7 +44,7 @@ export async function deliver(platform: Platform, db: Database, business: Busine
     )
     switch (judgement.verdict) {
       case 'accepted':
-        return recordAccepted(db, business, message, judgement.outcome)
+        return recordAccepted(platform, business, message, judgement.outcome)
       case 'unknown':
         await flagUnknown(db, business, message.id)
         throw unknownOutcome(message.id)
@@ -107,15 +108,15 @@ async function awaitTurn(platform: Platform, db: Database, business: Business, m
 }
 
 async function recordAccepted(
-  db: Database,
+  platform: Platform,
   business: Business,
   message: Outgoing,
   { platformId, answer }: { platformId: string; answer: PlatformAnswer },
 ): Promise<Sent> {
-  const now = await nowFor(db, business)
+  const now = await nowFor(platform.db, business)
   try {
-    await store.recordAccepted(db, business.id, message.id, { platformId, answer, now })
-    await rememberRewrittenNumber(db, business.id, message, answer)
+    await writesOf(platform).recordAccepted(business.id, { id: message.id, platformId, answer, now })
+    await rememberRewrittenNumber(platform.db, business.id, message, answer)
   } catch (error) {
     // Accepted, but we could not write it down: to the caller the outcome is unknown, because a repeat would send twice.
     throw Object.assign(unknownOutcome(message.id), { cause: error })

@@ -19,6 +19,7 @@ import { deliver } from './deliver.ts'
 import type { CommonBody, Content, Kind } from './kind.ts'
 import { answerFromRow, type Sent } from './sent.ts'
 import * as store from './store.ts'
+import { writesOf } from './writes.ts'
 
 /**
  * A message is `sending` from the commit of its row until the outcome of the call is stored, so nothing leaves that is not
@@ -54,7 +55,7 @@ export async function sendMessage(
   if (body.contact) await requireKnownNames(db, business.id, body.contact)
 
   const draft = { kind, body, content, template, number, now, setting, idempotencyKey: request.idempotencyKey }
-  const message = await write(db, business, draft, request.conversation)
+  const message = await write(platform, business, draft, request.conversation)
   if ('earlier' in message) return answerFromRow(message.earlier)
   return deliver(platform, db, business, { ...message, setting, kind, template })
 }
@@ -79,22 +80,29 @@ export interface Written {
 
 /** Contact and message in one commit. Begins again where another request made the contact at the same moment. */
 async function write(
-  db: Database,
+  platform: Platform,
   business: Business,
   draft: Draft,
   conversation: store.Recipient | undefined,
 ): Promise<Written | { earlier: store.MessageRow }> {
+  const { db } = platform
+  const writes = writesOf(platform)
   for (let attempt = 1; ; attempt++) {
-    const recipient = conversation ?? (await store.findRecipient(db, business.id, draft.number))
+    const recipient = conversation ?? (await writes.findRecipient(business.id, draft.number))
     if (recipient) requireConsent(recipient, draft.template)
     if (draft.template === undefined) await requireWindow(db, business.id, draft, recipient)
     try {
       const written =
         recipient && !draft.body.contact
-          ? await writeMessage(db, business.id, draft, recipient)
-          : await db.begin(async tx =>
-              writeMessage(tx, business.id, draft, await saveRecipient(tx, business, draft, recipient)),
+          ? await writeMessage(db, business.id, draft, recipient, message =>
+              writes.insertOutgoing(business.id, message),
             )
+          : await db.begin(async tx => {
+              const contact = await saveRecipient(tx, business, draft, recipient)
+              return writeMessage(tx, business.id, draft, contact, async message =>
+                (await store.insertOutgoing(tx, business.id, [message])).has(message.id),
+              )
+            })
       if (written) return written
     } catch (error) {
       if (!(error instanceof NumberTakenMeanwhile) || attempt === 5) throw error
@@ -112,6 +120,7 @@ async function writeMessage(
   businessId: string,
   draft: Draft,
   contact: contactStore.ContactRow,
+  insert: (message: store.NewOutgoing) => Promise<boolean>,
 ): Promise<Written | undefined> {
   const id = newId()
   const userId = draft.number ? undefined : await contactStore.userIdOf(db, businessId, contact.id)
@@ -125,16 +134,16 @@ async function writeMessage(
     ...(draft.body.replyTo !== undefined && { context: { message_id: draft.body.replyTo } }),
   }
   const recipient = draft.number || userId!
-  const written = await store.insertOutgoing(db, businessId, {
+  const written = await insert({
     id,
     contactId: contact.id,
     kind: draft.kind.name,
     recipient,
     payload,
-    idempotencyKey: draft.idempotencyKey,
+    idempotencyKey: draft.idempotencyKey ?? null,
     category: draft.template?.category ?? '',
-    templateId: draft.template?.id,
-    templateVersion: draft.template?.version,
+    templateId: draft.template?.id ?? null,
+    templateVersion: draft.template?.version ?? null,
     leaseSeconds,
     now: draft.now,
   })

@@ -59,23 +59,28 @@ export interface Recipient extends ContactRow {
 const conversationColumns = (db: Db) =>
   db`conversation.last_incoming_at as "lastIncomingAt", conversation.free_entry_until as "freeEntryUntil"`
 
-/** The contact of a number with what a send must know of it. Numbers it had before find it too. */
-export async function findRecipient(db: Db, businessId: string, number: string): Promise<Recipient | undefined> {
-  const found = first(
-    await db<Recipient[]>`
-    select ${contactColumns(db)}, ${conversationColumns(db)} from chat_contact contact
+/** The contacts of numbers with what a send must know of them, in the order asked. Numbers they had before find them too. */
+export async function findRecipients(
+  db: Db,
+  businessId: string,
+  numbers: string[],
+): Promise<(Recipient | undefined)[]> {
+  const rows = await db<(Recipient & { matched: string })[]>`
+    select ${contactColumns(db)}, ${conversationColumns(db)}, contact.mobile as matched from chat_contact contact
     left join chat_conversation conversation on conversation.business_id = contact.business_id and conversation.id = contact.id
-    where contact.business_id = ${businessId} and contact.mobile = ${number} and contact.mobile <> ''`,
-  )
-  return found ?? findAliased(db, businessId, number)
+    where contact.business_id = ${businessId} and contact.mobile = any(${numbers}) and contact.mobile <> ''`
+  const found = new Map(rows.map(({ matched, ...recipient }) => [matched, recipient]))
+  const missing = numbers.filter(number => !found.has(number))
+  if (missing.length > 0)
+    for (const { matched, ...recipient } of await findAliased(db, businessId, missing)) found.set(matched, recipient)
+  return numbers.map(number => found.get(number))
 }
 
-const findAliased = (db: Db, businessId: string, number: string) =>
-  db<Recipient[]>`
-  select ${contactColumns(db)}, ${conversationColumns(db)} from chat_identity identity
+const findAliased = (db: Db, businessId: string, numbers: string[]) => db<(Recipient & { matched: string })[]>`
+  select ${contactColumns(db)}, ${conversationColumns(db)}, identity.value as matched from chat_identity identity
   join chat_contact contact on contact.business_id = identity.business_id and contact.id = identity.contact_id
   left join chat_conversation conversation on conversation.business_id = contact.business_id and conversation.id = contact.id
-  where identity.business_id = ${businessId} and identity.kind = 'phone' and identity.value = ${number}`.then(first)
+  where identity.business_id = ${businessId} and identity.kind = 'phone' and identity.value = any(${numbers})`
 
 export const recipientById = (db: Db, businessId: string, id: string) =>
   db<Recipient[]>`
@@ -89,41 +94,43 @@ export interface NewOutgoing {
   kind: string
   recipient: string
   payload: object
-  idempotencyKey: string | undefined
+  idempotencyKey: string | null
   category: string
-  templateId: string | undefined
-  templateVersion: number | undefined
+  templateId: string | null
+  templateVersion: number | null
   leaseSeconds: number
   now: Date
 }
 
 /**
- * The message, durable before anything leaves, already claimed by who writes it: one statement, one commit.
- * Answers false when the idempotency key has a message already.
+ * Messages, durable before anything leaves, already claimed by who writes them: one statement, one commit.
+ * Answers which were written; a message whose idempotency key has one already is not.
  */
-export const insertOutgoing = (db: Db, businessId: string, message: NewOutgoing): Promise<boolean> =>
+export const insertOutgoing = (db: Db, businessId: string, messages: readonly NewOutgoing[]): Promise<Set<string>> =>
   db<{ id: string }[]>`
   with written as (
     insert into chat_message (business_id, id, conversation_id, direction, kind, status, recipient, idempotency_key, payload,
       attempt, lease_until, category, template_id, template_version, created_at, updated_at)
-    values (${businessId}, ${message.id}, ${message.contactId}, 'out', ${message.kind}, 'sending', ${message.recipient},
-      ${message.idempotencyKey ?? null}, ${db.json(message.payload as never)}, 1,
-      now() + ${message.leaseSeconds} * interval '1 second', ${message.category}, ${message.templateId ?? null},
-      ${message.templateVersion ?? null}, ${message.now}, ${message.now})
+    select ${businessId}, id, "contactId", 'out', kind, 'sending', recipient, "idempotencyKey", payload, 1,
+      now() + "leaseSeconds" * interval '1 second', category, "templateId", "templateVersion", now, now
+    from jsonb_to_recordset(${db.json(messages as never)}::jsonb) as x (
+      id text, "contactId" text, kind text, recipient text, payload jsonb, "idempotencyKey" text, category text,
+      "templateId" text, "templateVersion" int, "leaseSeconds" int, now timestamptz)
     on conflict (business_id, idempotency_key) where idempotency_key is not null do nothing
-    returning id),
+    returning id, conversation_id, created_at),
   thread as (
     insert into chat_conversation (business_id, id, last_message_at, last_message_id)
-    select ${businessId}, ${message.contactId}, ${message.now}, id from written
+    select distinct on (conversation_id) ${businessId}, conversation_id, created_at, id
+    from written order by conversation_id, created_at desc, id desc
     on conflict (business_id, id) do update
     set last_message_at = excluded.last_message_at, last_message_id = excluded.last_message_id
     where chat_conversation.last_message_at <= excluded.last_message_at
     returning (xmax = 0) as fresh),
   counted as (
     insert into chat_tally (business_id, name, shard, count)
-    select ${businessId}, 'conversations', 0, 1 from thread where fresh
-    on conflict (business_id, name, shard) do update set count = chat_tally.count + 1)
-  select id from written`.then(rows => rows.length > 0)
+    select ${businessId}, 'conversations', 0, count(*) from thread where fresh having count(*) > 0
+    on conflict (business_id, name, shard) do update set count = chat_tally.count + excluded.count)
+  select id from written`.then(rows => new Set(rows.map(row => row.id)))
 
 export const messageById = (db: Db, businessId: string, id: string) =>
   db<MessageRow[]>`
@@ -153,18 +160,24 @@ export const claimNextAttempt = (
   where business_id = ${businessId} and id = ${id} and status = 'sending' and attempt = ${attempt - 1}
   returning 1`.then(rows => rows.length > 0)
 
-/** The status webhook may have come first: what it said stays. */
-export const recordAccepted = (
-  db: Db,
-  businessId: string,
-  id: string,
-  { platformId, answer, now }: { platformId: string; answer: object; now: Date },
-) => db`
+export interface Acceptance {
+  id: string
+  platformId: string
+  answer: object
+  now: Date
+}
+
+/**
+ * The status webhook may have come first: what it said stays. Need not be on disk before the answer: were it lost in a
+ * power cut, the message would be unknown until its status comes, and is not sent again.
+ */
+export const recordAccepted = (db: Db, businessId: string, accepted: readonly Acceptance[]) => db`
   update chat_message
-  set status = case when status in ('sending', 'unknown') then 'accepted' else status end,
-      platform_id = ${platformId}, platform_answer = ${db.json(answer as never)}, accepted_at = ${now}, updated_at = ${now},
-      lease_until = null
-  where business_id = ${businessId} and id = ${id}`
+  set status = case when status in ('sending', 'unknown') then 'accepted' else status end, platform_id = x."platformId",
+      platform_answer = x.answer, accepted_at = x.now, updated_at = x.now, lease_until = null
+  from jsonb_to_recordset(${db.json(accepted as never)}::jsonb) as x (id text, "platformId" text, answer jsonb, now timestamptz),
+    (select set_config('synchronous_commit', 'off', true)) relaxed
+  where chat_message.business_id = ${businessId} and chat_message.id = x.id`
 
 /** Failed for good or for this request; the key is free for a corrected one. */
 export const recordFailed = (
