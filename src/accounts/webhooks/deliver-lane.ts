@@ -19,6 +19,7 @@ export interface Lane extends EndpointKey {
   target: Target | undefined
   chains: Map<string, DueRow[]>
   ready: string[]
+  /** events it has taken and whose results are not written yet: they look due, but must not be taken again */
   held: Set<string>
   running: number
   /** attempts whose results are not written yet */
@@ -35,9 +36,9 @@ export interface Lane extends EndpointKey {
   healthChanged: boolean
 }
 
-const maxWidth = 16
+const maxWidth = 32
 /** enough that a lane does not run dry between two rounds */
-const heldPerWidth = 16
+const heldPerWidth = 8
 
 export const newLane = ({ businessId, endpointId, failures, failingSince }: ClaimedRow): Lane => ({
   businessId,
@@ -138,7 +139,6 @@ export function settle(lane: Lane, row: DueRow, outcome: Outcome, now: Date): Se
   let standBack: Settled['standBack'] = []
   if (again) {
     standBack = chain.slice(1).map(later => ({ ...key, eventId: later.eventId, until: again }))
-    for (const dropped of chain) lane.held.delete(dropped.eventId)
     lane.chains.delete(row.objectId)
   } else goOn(lane, row, chain)
   if (lane.pausedUntil || disable) close(lane)
@@ -147,10 +147,16 @@ export function settle(lane: Lane, row: DueRow, outcome: Outcome, now: Date): Se
 
 /** This delivery is over, one way or the other; the next of its object may start. */
 function goOn(lane: Lane, row: DueRow, chain: DueRow[]): void {
-  lane.held.delete(row.eventId)
   chain.shift()
   if (chain.length === 0) lane.chains.delete(row.objectId)
   else if (lane.open) lane.ready.push(row.objectId)
+}
+
+/** The results of an attempt are in the database. */
+export function written(lane: Lane, { result, standBack }: Settled): void {
+  lane.unwritten--
+  lane.held.delete(result.eventId)
+  for (const later of standBack) lane.held.delete(later.eventId)
 }
 
 export function close(lane: Lane): void {

@@ -158,6 +158,18 @@ describe('delivery', () => {
   })
 })
 
+test('thousands of events reach a quick endpoint once each, over many rounds', async () => {
+  const [shop, to] = [await w.business(), await receiver()]
+  const { id } = await hook(shop, `${to.url}/in`)
+  await tell(shop, ...Array.from({ length: 3_000 }, (_, n) => ({ n, objectId: `object ${n % 400}` })))
+  await deliverer().settle()
+  const [row] = await w.db<{ delivered: number; attempts: number }[]>`
+    select count(*)::int as delivered, sum(attempts)::int as attempts from account_webhook_delivery
+    where endpoint_id = ${id} and state = 'delivered'`
+  expect(row).toEqual({ delivered: 3_000, attempts: 3_000 })
+  expect(to.calls.length).toBe(3_000)
+})
+
 describe('an endpoint that fails', () => {
   test('is tried again with the same id and body, at growing distances, and success ends it', async () => {
     let healthy = false

@@ -15,6 +15,7 @@ import {
   type Settled,
   settle,
   take,
+  written,
 } from './deliver-lane.ts'
 import { send } from './send.ts'
 import { bodyOf } from './sign.ts'
@@ -109,19 +110,20 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
   async function writeDown(): Promise<void> {
     while (settled.length > 0) {
       const batch = settled.slice(0, writeAtOnce)
-      await beginWithRetry(db, async tx => {
-        await store.writeResults(
-          tx,
-          batch.map(one => one.result),
-        )
-        const back = batch.flatMap(one => one.standBack)
-        if (back.length > 0) await store.standBack(tx, back)
-        for (const { result, recovered } of batch) if (recovered) await store.hurryWaiting(tx, result, now())
-      })
+      const back = batch.flatMap(one => one.standBack)
+      const recovered = batch.filter(one => one.recovered)
+      const results = batch.map(one => one.result)
+      if (back.length === 0 && recovered.length === 0) await store.writeResults(db, results)
+      else
+        await beginWithRetry(db, async tx => {
+          await store.writeResults(tx, results)
+          if (back.length > 0) await store.standBack(tx, back)
+          for (const { result } of recovered) await store.hurryWaiting(tx, result, now())
+        })
       for (const { result, disable } of batch)
         if (disable) await disableAndTell(db, result, { reason: disable, now: now() })
       settled = settled.slice(batch.length)
-      for (const { lane } of batch) lane.unwritten--
+      for (const one of batch) written(one.lane, one)
     }
   }
 
