@@ -278,7 +278,7 @@ async function contacts(): Promise<void> {
       union all select 'source:' || source from chat_contact where business_id = ${businessId}
       union all select 'blocked:' || incoming_blocked from chat_contact where business_id = ${businessId}
       union all select 'tag:' || tag from chat_contact, unnest(tags) tag where business_id = ${businessId}
-      union all select 'list:' || name from chat_contact, unnest(list) name where business_id = ${businessId}) counted group by name`
+      union all select 'list:' || list_name from chat_contact, unnest(list) list_name where business_id = ${businessId}) counted group by name`
   await db`vacuum analyze chat_contact`
   const rows = []
   for (const query of [

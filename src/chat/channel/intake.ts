@@ -16,24 +16,24 @@ import * as store from './store.ts'
  */
 const batchRows = 500
 
-/** Answers how many deliveries were worked through; 0 when none was due or another process is at it. */
+/** Answers how many deliveries were worked through; where another process is at it, 0, unless it is waited for. */
 export async function processNews(
   db: Database,
   businessId: string,
-  { now, log }: { now: Date; log: Log },
+  { now, log, wait = false }: { now: Date; log: Log; wait?: boolean },
 ): Promise<number> {
   const business = await businessById(db, businessId)
   if (!business) return 0
   for (let done = 0; ; ) {
-    const count = await processBatch(db, business, now, 'together').catch(error => {
+    const count = await processBatch(db, business, now, { mode: 'together', wait }).catch(error => {
       log.warn(
         { err: error, businessId },
         'a batch of channel news failed as a whole; each element is tried on its own',
       )
-      return processBatch(db, business, now, 'apart')
+      return processBatch(db, business, now, { mode: 'apart', wait })
     })
     done += count
-    if (count < batchRows) return done
+    if (count === 0) return done
   }
 }
 
@@ -49,9 +49,15 @@ interface Problems {
   add(row: string, element: unknown, error: unknown): void
 }
 
-function processBatch(db: Database, business: Business, now: Date, mode: 'together' | 'apart'): Promise<number> {
+function processBatch(
+  db: Database,
+  business: Business,
+  now: Date,
+  { mode, wait }: { mode: 'together' | 'apart'; wait: boolean },
+): Promise<number> {
   return db.begin(async tx => {
-    if (!(await store.tryLockNews(tx, business.id))) return 0
+    if (wait) await store.lockNews(tx, business.id)
+    else if (!(await store.tryLockNews(tx, business.id))) return 0
     const rows = await store.waitingNews(tx, business.id, { now, limit: batchRows })
     if (rows.length === 0) return 0
     const found = new Map<string, object[]>()

@@ -48,5 +48,6 @@ export const sweepLoop = (platform: Platform): Loop => ({
 export const newsKeeper = (platform: Platform): TimeKeeper => ({
   name: 'chat news',
   nextDue: (db, businessId) => store.nextNews(db, businessId),
-  run: async (businessId, now) => void (await processNews(platform.db, businessId, { now, log: platform.log })),
+  run: async (businessId, now) =>
+    void (await processNews(platform.db, businessId, { now, log: platform.log, wait: true })),
 })

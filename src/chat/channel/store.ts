@@ -34,6 +34,9 @@ export const tryLockNews = (db: Db, businessId: string) =>
     rows => rows[0]?.locked === true,
   )
 
+export const lockNews = (db: Db, businessId: string) => db`
+  select pg_advisory_xact_lock(hashtextextended(${`chat-news:${businessId}`}, 0))`
+
 const maxBatchBytes = 8_000_000
 
 /** The oldest that wait, as many as fit into memory comfortably. */
@@ -79,7 +82,7 @@ export const parkStatuses = (
 export const takeParked = (db: Db, businessId: string, platformId: string) => db<{ element: object }[]>`
   delete from chat_parked_status where business_id = ${businessId} and platform_id = ${platformId} returning element`
 
-export const businessesWithMatchedParked = (db: Db) => db<{ businessId: string; platformId: string }[]>`
+export const matchedParked = (db: Db) => db<{ businessId: string; platformId: string }[]>`
   select distinct parked.business_id as "businessId", parked.platform_id as "platformId"
   from chat_parked_status parked
   join chat_message message on message.business_id = parked.business_id and message.platform_id = parked.platform_id

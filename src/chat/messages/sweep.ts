@@ -1,7 +1,8 @@
+import { nowFor } from '../../platform/clock.ts'
 import type { Platform } from '../../platform/platform.ts'
 import { applyStatuses } from '../channel/apply-statuses.ts'
 import { readStatus } from '../channel/statuses.ts'
-import { businessesWithMatchedParked, takeParked } from '../channel/store.ts'
+import { matchedParked, takeParked } from '../channel/store.ts'
 import { tellMessages } from '../events.ts'
 import { businessById } from '../store.ts'
 import * as store from './store.ts'
@@ -11,15 +12,19 @@ import * as store from './store.ts'
  * their message was known are applied now.
  */
 export async function sweepMessages({ db }: Platform): Promise<void> {
-  const now = new Date()
-  for (const { businessId } of await store.businessesWithLostCalls(db))
-    await db.begin(async tx => {
-      const lost = await store.markLostUnknown(tx, businessId, now)
-      await tellMessages(tx, { id: businessId }, { type: 'message_unknown', source: 'channel', now }, lost)
-    })
-  for (const { businessId, platformId } of await businessesWithMatchedParked(db)) {
+  for (const { businessId } of await store.businessesWithLostCalls(db)) {
     const business = await businessById(db, businessId)
     if (!business) continue
+    const now = await nowFor(db, business)
+    await db.begin(async tx => {
+      const lost = await store.markLostUnknown(tx, businessId, now)
+      await tellMessages(tx, business, { type: 'message_unknown', source: 'channel', now }, lost)
+    })
+  }
+  for (const { businessId, platformId } of await matchedParked(db)) {
+    const business = await businessById(db, businessId)
+    if (!business) continue
+    const now = await nowFor(db, business)
     await db.begin(async tx => {
       const parked = await takeParked(tx, businessId, platformId)
       await applyStatuses(
