@@ -5,7 +5,6 @@ import { fillCatalogue } from './demo-catalogue.ts'
 import { catalogueEventTypes } from './events-catalogue.ts'
 import { lifecycleEventTypes } from './events-lifecycle.ts'
 import { gatewayWork } from './gateways/jobs.ts'
-import { checkoutPage } from './multiplans/multiplans.ts'
 import { billingOpenRoutes, billingRoutes } from './routes.ts'
 
 export const billingService: Service = {
@@ -20,11 +19,8 @@ export const billingService: Service = {
   loops: platform => [dueLoop(platform)],
   keepers: platform => [billingKeeper(platform)],
   demo: async (platform, business) => {
-    const { multiplan } = await fillCatalogue(platform, business)
-    return [
-      { label: 'Plans of the demo shop', text: "curl -H '{auth}' {base}/plans" },
-      { label: 'Its checkout page', text: checkoutPage(platform.config.publicUrl, multiplan.id) },
-    ]
+    await fillCatalogue(platform, business)
+    return [{ label: 'Plans of the demo shop', text: "curl -H '{auth}' {base}/plans" }]
   },
   audit: (platform, businessId) => audit(platform.db, businessId),
 }

@@ -1,15 +1,15 @@
 import { join } from 'node:path'
 import type { AddonRow } from '../billing/addons/store.ts'
-import { countryCodes } from '../billing/countries.ts'
 import { majorText } from '../billing/money.ts'
 import type { PlanRow } from '../billing/plans/store.ts'
 import type { Quote } from '../billing/subscriptions/quote.ts'
 import type { Form } from '../platform/endpoint.ts'
 import { type Html, html } from '../platform/html.ts'
 import { readAsset } from '../platform/site/assets.ts'
-import { type Choice, faultSummary, fieldId, selectField, textField } from '../platform/site/fields.ts'
+import { faultSummary, fieldId, selectField, textField } from '../platform/site/fields.ts'
 import { addonField, addonQuantityField, type Faults, type Method, maxQuantity } from './entry.ts'
 import type { Offer } from './offer.ts'
+import { countryOptions } from './places.ts'
 import { payWords, summaryLines } from './summary.ts'
 import type { Texts } from './texts/en.ts'
 import { money, plainWords, priceWords, termWords } from './words.ts'
@@ -204,27 +204,14 @@ ${selectField({
   error: faults.country,
   autocomplete: 'country',
   live: true,
-  choices: [{ value: '', label: texts.countryChoose }, ...countriesIn(texts.language)],
+  choices: [{ value: '', label: texts.countryChoose }],
+  more: countryOptions(texts, form.country ?? ''),
 })}
 ${field('street', texts.street, { autocomplete: 'address-line1' })}
 ${field('zip', texts.zip, { autocomplete: 'postal-code', width: 'half', optional: texts.optional, maxlength: 20 })}
 ${field('city', texts.city, { autocomplete: 'address-level2', width: 'half' })}
 ${field('state', texts.state, { autocomplete: 'address-level1', optional: texts.optional, live: true })}
 </div></section>`
-}
-
-const countryLists = new Map<string, Choice[]>()
-
-function countriesIn(language: string): Choice[] {
-  let list = countryLists.get(language)
-  if (!list) {
-    const names = new Intl.DisplayNames(language, { type: 'region' })
-    list = countryCodes
-      .map(value => ({ value, label: names.of(value) ?? value }))
-      .sort((a, b) => a.label.localeCompare(b.label, language))
-    countryLists.set(language, list)
-  }
-  return list
 }
 
 function paymentSection({ form, faults, texts, methods }: CheckoutView): Html {

@@ -1,6 +1,7 @@
 import { does, queue } from '../platform/jobs.ts'
 import type { Service } from '../platform/service.ts'
 import { purgeTries } from '../platform/site/tries.ts'
+import { demoLines } from './demo.ts'
 import { sweepOrders } from './payments.ts'
 import { checkoutPages } from './routes.ts'
 import { purgeOrders } from './store.ts'
@@ -30,6 +31,6 @@ export const checkoutService: Service = {
   ],
   loops: () => [],
   keepers: () => [],
-  demo: async () => [],
+  demo: demoLines,
   audit: async () => [],
 }

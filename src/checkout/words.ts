@@ -1,5 +1,6 @@
 import type * as HtmlToText from 'html-to-text'
 import { exponentOf } from '../billing/currencies.ts'
+import { remembered } from '../billing/dates.ts'
 import { majorText } from '../billing/money.ts'
 import type { PlanRow } from '../billing/plans/store.ts'
 import { onFirstUse } from '../platform/first-use.ts'
@@ -7,31 +8,49 @@ import type { Texts } from './texts/en.ts'
 
 /** Amounts, dates and terms as people read them. */
 
-export function money(minor: bigint, currency: string, texts: Texts): string {
+/** Formats are dear to make and cheap to use, so each is made once. */
+const moneyFormat = remembered(key => {
+  const [language, currency = ''] = key.split(' ')
   const digits = exponentOf(currency)
-  const format = new Intl.NumberFormat(texts.language, {
+  return new Intl.NumberFormat(language, {
     style: 'currency',
     currency,
     minimumFractionDigits: digits,
     maximumFractionDigits: digits,
   })
-  // Text, not a number: it is formatted digit by digit, so no cent can be lost on the way.
-  return format.format(majorText(minor, currency) as Intl.StringNumericLiteral)
-}
+})
+const dateFormat = remembered(language => new Intl.DateTimeFormat(language, { dateStyle: 'long', timeZone: 'UTC' }))
+const numberFormat = remembered(language => new Intl.NumberFormat(language, { maximumFractionDigits: 4 }))
+
+/** From text, not from a number: it is formatted digit by digit, so no cent can be lost on the way. */
+export const money = (minor: bigint, currency: string, texts: Texts): string =>
+  moneyFormat(`${texts.language} ${currency}`).format(majorText(minor, currency) as Intl.StringNumericLiteral)
 
 export const longDate = (date: string, texts: Texts): string =>
-  new Intl.DateTimeFormat(texts.language, { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(`${date}T00:00:00Z`))
+  dateFormat(texts.language).format(new Date(`${date}T00:00:00Z`))
 
-export const percent = (ppm: number, texts: Texts): string =>
-  new Intl.NumberFormat(texts.language, { maximumFractionDigits: 4 }).format(ppm / 10_000)
+export const percent = (ppm: number, texts: Texts): string => numberFormat(texts.language).format(ppm / 10_000)
 
 const htmlToText = onFirstUse<typeof HtmlToText>('html-to-text')
 
+const wordsOnly = {
+  wordwrap: false as const,
+  selectors: [
+    { selector: 'ul', options: { itemPrefix: '• ' } },
+    { selector: 'a', options: { ignoreHref: true } },
+    { selector: 'img', format: 'skip' },
+    ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map(selector => ({ selector, options: { uppercase: false } })),
+  ],
+}
+
 /** A merchant's text may hold markup; a page shows its words only. */
-export const plainWords = (markup: string): string =>
-  markup.includes('<') || markup.includes('&')
-    ? htmlToText().convert(markup.slice(0, 20_000), { wordwrap: false }).trim()
-    : markup.trim()
+export const plainWords = remembered(
+  markup =>
+    markup.includes('<') || markup.includes('&')
+      ? htmlToText().convert(markup.slice(0, 20_000), wordsOnly).trim()
+      : markup.trim(),
+  1_000,
+)
 
 export const endless = (plan: PlanRow) => plan.billingCycle === 'lifetime'
 const comesAgain = (plan: PlanRow) => plan.billingCycle !== 'onetime'

@@ -42,14 +42,14 @@ export interface Choice {
   label: string
 }
 
-export function selectField(parts: FieldParts & { choices: readonly Choice[] }): Html {
-  const { name, value, autocomplete, choices } = parts
+export function selectField(parts: FieldParts & { choices: readonly Choice[]; more?: Html }): Html {
+  const { name, value, autocomplete, choices, more } = parts
   return field(
     parts,
     html`<select id="${fieldId(name)}" name="${name}"${autocomplete && html` autocomplete="${autocomplete}"`}${common(parts)}>${choices.map(
       choice =>
         html`<option value="${choice.value}"${choice.value === value && html` selected`}>${choice.label}</option>`,
-    )}</select>`,
+    )}${more}</select>`,
   )
 }
 
