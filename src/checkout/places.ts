@@ -1,6 +1,6 @@
 import { countryCode, countryCodes } from '../billing/countries.ts'
-import { remembered } from '../billing/dates.ts'
 import { type Html, html } from '../platform/html.ts'
+import { remembered } from './remembered.ts'
 import type { Texts } from './texts/en.ts'
 
 const namesIn = remembered(language => new Intl.DisplayNames(language, { type: 'region' }))

@@ -1,9 +1,9 @@
 import type * as HtmlToText from 'html-to-text'
 import { exponentOf } from '../billing/currencies.ts'
-import { remembered } from '../billing/dates.ts'
 import { majorText } from '../billing/money.ts'
 import type { PlanRow } from '../billing/plans/store.ts'
 import { onFirstUse } from '../platform/first-use.ts'
+import { remembered } from './remembered.ts'
 import type { Texts } from './texts/en.ts'
 
 /** Amounts, dates and terms as people read them. */
@@ -44,12 +44,10 @@ const wordsOnly = {
 }
 
 /** A merchant's text may hold markup; a page shows its words only. */
-export const plainWords = remembered(
-  markup =>
-    markup.includes('<') || markup.includes('&')
-      ? htmlToText().convert(markup.slice(0, 20_000), wordsOnly).trim()
-      : markup.trim(),
-  1_000,
+export const plainWords = remembered(markup =>
+  markup.includes('<') || markup.includes('&')
+    ? htmlToText().convert(markup.slice(0, 20_000), wordsOnly).trim()
+    : markup.trim(),
 )
 
 export const endless = (plan: PlanRow) => plan.billingCycle === 'lifetime'
