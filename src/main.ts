@@ -5,7 +5,7 @@ import { auditCommand } from './cli/audit.ts'
 import { type Command, UsageError } from './cli/command.ts'
 import { createDemo, demoCommand, isEmpty } from './cli/demo.ts'
 import { doctorCommand } from './cli/doctor.ts'
-import { importCommand, importCommand } from './cli/import.ts'
+import { importCommand } from './cli/import.ts'
 import { jobsCommand } from './cli/jobs.ts'
 import { keysCommand } from './cli/keys.ts'
 import { openGround, openHouse } from './house.ts'
@@ -20,7 +20,6 @@ const commands: Record<string, Command> = {
   keys: keysCommand,
   demo: demoCommand,
   doctor: doctorCommand,
-  import: importCommand,
   jobs: jobsCommand,
   audit: auditCommand,
   import: importCommand,
