@@ -44,6 +44,20 @@ describe('events', () => {
   })
 })
 
+describe('the nightly purge', () => {
+  test('drops raw news of last season and keeps what is younger or still waits', async () => {
+    const shop = await w.business()
+    await chat().demo(w.platform, shop)
+    const ids = await w.db<{ id: string }[]>`select id from chat_webhook where business_id = ${shop.id} order by id`
+    await w.db`update chat_webhook set received_at = now() - interval '91 days' where id = any(${[ids[0]!.id, ids[1]!.id]})`
+    await w.db`update chat_webhook set processed_at = null where id = ${ids[1]!.id}`
+    const purge = w.work.find(work => work.queue.name === 'chat_purge_news')!
+    await purge.run({}, { id: '', signal: new AbortController().signal, log: w.platform.log })
+    const left = await w.db<{ id: string }[]>`select id from chat_webhook where business_id = ${shop.id} order by id`
+    expect(left.map(row => row.id)).toEqual(ids.slice(1).map(row => row.id))
+  })
+})
+
 describe('playing a person in the sandbox', () => {
   test('makes the conversation, and STOP counts', async () => {
     const shop = await w.business()

@@ -1,11 +1,14 @@
 import { nowFor } from '../platform/clock.ts'
 import { does, queue, type Work } from '../platform/jobs.ts'
 import type { Platform } from '../platform/platform.ts'
-import { connectedBusinesses } from './settings/store.ts'
+import { purgeNews } from './channel/store.ts'
+import { connectedBusinesses, settingOwners } from './settings/store.ts'
 import { businessById } from './store.ts'
 import { syncQueue } from './templates/jobs.ts'
 import { syncTemplates } from './templates/templates.ts'
 
+const purgeQueue = queue<object>('chat_purge_news')
+const newsDays = 90
 const syncAllQueue = queue<object>('chat_sync_all_templates')
 
 export const chatWork = (platform: Platform): Work[] => [
@@ -23,5 +26,12 @@ export const chatWork = (platform: Platform): Work[] => [
         (await connectedBusinesses(platform.db)).map(({ businessId }) => ({ businessId })),
       ),
     { cron: '23 */3 * * *' },
+  ),
+  does(
+    purgeQueue,
+    async () => {
+      for (const { businessId } of await settingOwners(platform.db)) await purgeNews(platform.db, businessId, newsDays)
+    },
+    { cron: '41 3 * * *' },
   ),
 ]

@@ -637,6 +637,22 @@ describe('POST /messages: Idempotency-Key', () => {
     expect((await shop.chat.post('/messages', { to, type: 'text', text: 'x' }, key('k4'))).status).toBe(200)
   })
 
+  test('a key of yesterday may be used again, and one of a business that lives in another time counts a day too', async () => {
+    const body = { to, type: 'text', text: 'daily' }
+    const old = await shop.chat.post('/messages', body, key('k6'))
+    await w.db`delete from idempotency_key where business_id = ${shop.id} and key = 'k6'`
+    await w.db`update chat_message set id = '0' || substr(id, 2) where business_id = ${shop.id} and idempotency_key = 'k6'`
+    const fresh = await shop.chat.post('/messages', body, key('k6'))
+    expect(fresh.status).toBe(200)
+    expect(fresh.body.data.platformResponse.messages).not.toEqual(old.body.data.platformResponse.messages)
+    const past = await w.business({ testMode: true })
+    await past.account.put('/clock', { now: '2020-01-01T00:00:00.000Z' })
+    const first = await past.chat.post('/messages', body, key('k7'))
+    await w.db`delete from idempotency_key where business_id = ${past.id} and key = 'k7'`
+    expect((await past.chat.post('/messages', body, key('k7'))).body).toEqual(first.body)
+    expect(await countMessages(w, past)).toBe(1)
+  })
+
   test('a repeat after a crash answers from what was written and sends nothing', async () => {
     const body = { to, type: 'text', text: 'crash' }
     const first = await shop.chat.post('/messages', body, key('k5'))

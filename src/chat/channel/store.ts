@@ -88,3 +88,12 @@ export const matchedParked = (db: Db) => db<{ businessId: string; platformId: st
   join chat_message message on message.business_id = parked.business_id and message.platform_id = parked.platform_id
     and message.direction = 'out'
   limit 1000`
+
+/** Raw news is kept for a season, to look things up; what only guards against repeats is kept as long. */
+export async function purgeNews(db: Db, businessId: string, days: number): Promise<void> {
+  await db`
+    delete from chat_webhook where business_id = ${businessId} and received_at < now() - ${days} * interval '1 day'
+      and processed_at is not null`
+  await db`delete from chat_webhook_seen where business_id = ${businessId} and at < now() - ${days} * interval '1 day'`
+  await db`delete from chat_parked_status where business_id = ${businessId} and at < now() - ${days} * interval '1 day'`
+}

@@ -136,17 +136,18 @@ export const messageById = (db: Db, businessId: string, id: string) =>
   db<MessageRow[]>`
   select ${messageColumns(db)} from chat_message where business_id = ${businessId} and id = ${id}`.then(first)
 
+/** The first id of the last day. Ids begin with the second they were made in, by the world's clock, also in test mode. */
+const dayAgo = (db: Db) => db`lpad(to_hex(extract(epoch from now() - interval '24 hours')::int8), 8, '0')`
+
 /** A key counts for a day, like the key of the request. */
 export const messageByKey = (db: Db, businessId: string, key: string) =>
   db<MessageRow[]>`
   select ${messageColumns(db)} from chat_message
-  where business_id = ${businessId} and idempotency_key = ${key} and created_at > now() - interval '24 hours'`.then(
-    first,
-  )
+  where business_id = ${businessId} and idempotency_key = ${key} and id > ${dayAgo(db)}`.then(first)
 
 export const releaseOldKey = (db: Db, businessId: string, key: string) => db`
   update chat_message set idempotency_key = null
-  where business_id = ${businessId} and idempotency_key = ${key} and created_at <= now() - interval '24 hours'`
+  where business_id = ${businessId} and idempotency_key = ${key} and id <= ${dayAgo(db)}`
 
 /** Another try of the same message; false when it was settled in the meantime, so it must not go out again. */
 export const claimNextAttempt = (

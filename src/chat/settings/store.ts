@@ -89,3 +89,6 @@ export const lockSetting = (db: Db, businessId: string) =>
 
 export const connectedBusinesses = (db: Db) => db<{ businessId: string }[]>`
   select business_id as "businessId" from chat_setting where channel_type = 'cloud' and business_account_id <> ''`
+
+export const settingOwners = (db: Db) => db<{ businessId: string }[]>`
+  select business_id as "businessId" from chat_setting`
