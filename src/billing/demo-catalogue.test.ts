@@ -17,10 +17,10 @@ test('the demo shop sells in any currency', async () => {
     expect(await totals('/plans')).toBe(Object.keys(plans).length)
     expect(await totals('/customers')).toBe(customers.length)
     expect(await totals('/taxes')).toBe(8)
-    expect(await totals(`/addons/${plans.team.productId}`)).toBe(3)
-    expect(await totals(`/products/${plans.desktop.productId}/licenses`)).toBe(2)
+    expect(await totals(`/addons/${plans.family.productId}`)).toBe(3)
+    expect(await totals(`/products/${plans.course.productId}/licenses`)).toBe(2)
     const shown = (await shop.billing.get(`/multiplans/${multiplan.id}`)).body.data
-    expect(shown.plans.map((plan: { price: number }) => plan.price)).toEqual([9, 12, 990])
+    expect(shown.plans.map((plan: { price: number }) => plan.price)).toEqual([19, 16, 990])
     expect(shown.plans[0].currency_code).toBe(currency)
   }
 })

@@ -12,35 +12,34 @@ import type { PlanRow } from './plans/store.ts'
 import { createProduct } from './products/products.ts'
 import { createTax } from './taxes/taxes.ts'
 
-/** A small software house: a service sold by subscription and a desktop program sold with license codes. */
+/** A bakery that sends bread by subscription and teaches baking, with access codes to its courses. */
 export interface DemoCatalogue {
-  plans: Record<'starter' | 'team' | 'business' | 'desktop' | 'updates' | 'instalments', PlanRow>
-  addonIds: Record<'support' | 'storage' | 'onboarding', string>
+  plans: Record<'small' | 'family' | 'office' | 'course' | 'membership' | 'instalments', PlanRow>
+  addonIds: Record<'spreads' | 'cake' | 'knife', string>
   couponCode: string
   multiplan: Multiplan
   customers: CustomerRow[]
 }
 
 export async function fillCatalogue(platform: Platform, business: Business): Promise<DemoCatalogue> {
-  const notes = await createProduct(platform.db, business, {
-    product_name: 'Inkwell Notes',
-    description: 'Notes that a team writes together, on every device.',
+  const box = await createProduct(platform.db, business, {
+    product_name: 'Bread box',
+    description: 'Sourdough from the night’s bake, at the door every Saturday.',
   })
-  const desktop = await createProduct(platform.db, business, {
-    product_name: 'Inkwell Desktop',
-    description: 'The writing program for those who like to own their tools.',
+  const school = await createProduct(platform.db, business, {
+    product_name: 'Baking school',
+    description: 'Courses to watch and bake along with, at your own pace.',
   })
-  const plans = await makePlans(platform, business, { notesId: notes.id, desktopId: desktop.id })
+  const plans = await makePlans(platform, business, { boxId: box.id, schoolId: school.id })
   const addonIds = await makeAddons(platform, business, plans)
   await makeCoupons(platform, business, plans)
   await makeTaxes(platform, business)
   await makeLicenses(platform, business, plans)
-  const { starter, team, business: large } = plans
   const offer = {
-    product_id: notes.id,
-    page_title: 'Inkwell Notes: choose your plan',
-    plans: [starter.id, team.id, large.id],
-    preferred_plan_id: team.id,
+    product_id: box.id,
+    page_title: 'Choose your bread box',
+    plans: [plans.small.id, plans.family.id, plans.office.id],
+    preferred_plan_id: plans.family.id,
   }
   const multiplan = await createMultiplan(platform.db, business, offer, platform.config.publicUrl)
   const customers = await platform.db.begin(async tx => {
@@ -54,58 +53,57 @@ export async function fillCatalogue(platform: Platform, business: Business): Pro
 async function makePlans(
   { db }: Platform,
   business: Business,
-  { notesId, desktopId }: { notesId: string; desktopId: string },
+  { boxId, schoolId }: { boxId: string; schoolId: string },
 ): Promise<DemoCatalogue['plans']> {
-  const starter = await createPlan(db, business, {
-    product_id: notesId,
-    plan_name: 'Starter',
-    plan_code: 'notes-starter',
-    price: 9,
+  const small = await createPlan(db, business, {
+    product_id: boxId,
+    plan_name: 'Small box',
+    plan_code: 'box-small',
+    price: 19,
     trial_period: 14,
-    plan_description: '<p>One writer, 1,000 notes, sync on three devices.</p>',
+    plan_description: '<p>One loaf a week, the first two weeks free.</p>',
   })
-  const team = await createPlan(db, business, {
-    product_id: notesId,
-    plan_name: 'Team',
-    plan_code: 'notes-team',
+  const family = await createPlan(db, business, {
+    product_id: boxId,
+    plan_name: 'Family box',
+    plan_code: 'box-family',
     plan_type: 'per_unit',
-    price: 12,
-    trial_period: 14,
-    plan_description: '<p>Per writer and month: shared notebooks, comments, history.</p>',
+    price: 16,
+    plan_description: '<p>As many loaves a week as you like; the price is for each.</p>',
   })
-  const large = await createPlan(db, business, {
-    product_id: notesId,
-    plan_name: 'Business, yearly',
-    plan_code: 'notes-business-yearly',
+  const office = await createPlan(db, business, {
+    product_id: boxId,
+    plan_name: 'Office breakfast, yearly',
+    plan_code: 'box-office-yearly',
     price: 990,
     billing_period: 'y',
-    setup_fee: 150,
-    plan_description: '<p>Up to 100 writers, single sign-on, a person to call.</p>',
+    setup_fee: 60,
+    plan_description: '<p>Rolls and bread for twenty, every working Monday.</p>',
   })
-  const program = await createPlan(db, business, {
-    product_id: desktopId,
-    plan_name: 'Desktop, one licence',
-    plan_code: 'desktop-once',
+  const course = await createPlan(db, business, {
+    product_id: schoolId,
+    plan_name: 'Sourdough course',
+    plan_code: 'course-sourdough',
     price: 79,
     billing_cycle: 'onetime',
-    plan_description: '<p>Yours for good, with a year of updates.</p>',
+    plan_description: '<p>Twelve lessons, yours for good.</p>',
   })
-  const updates = await createPlan(db, business, {
-    product_id: desktopId,
-    plan_name: 'Updates',
-    plan_code: 'desktop-updates',
-    price: 29,
+  const membership = await createPlan(db, business, {
+    product_id: schoolId,
+    plan_name: 'School membership, yearly',
+    plan_code: 'school-yearly',
+    price: 120,
     billing_period: 'y',
   })
   const instalments = await createPlan(db, business, {
-    product_id: desktopId,
-    plan_name: 'Desktop in three instalments',
-    plan_code: 'desktop-instalments',
+    product_id: schoolId,
+    plan_name: 'Sourdough course in three instalments',
+    plan_code: 'course-sourdough-3',
     price: 28,
     billing_cycle: 'specific',
     billing_cycle_num: 3,
   })
-  return { starter, team, business: large, desktop: program, updates, instalments }
+  return { small, family, office, course, membership, instalments }
 }
 
 async function makeAddons({ db }: Platform, business: Business, plans: DemoCatalogue['plans']) {
@@ -116,37 +114,37 @@ async function makeAddons({ db }: Platform, business: Business, plans: DemoCatal
     status: true,
     associate_plans: 'all_plans',
   } as const
-  const { productId } = plans.team
-  const support = await createAddon(db, business, productId, {
+  const { productId } = plans.family
+  const spreads = await createAddon(db, business, productId, {
     ...addon,
-    name: 'Priority support',
-    code: 'priority-support',
-    price: 15,
-    category_array: ['Support'],
-    description: 'Answer within two hours',
+    name: 'Butter and jam',
+    code: 'spreads',
+    price: 6,
+    category_array: ['Breakfast'],
+    description: 'From the dairy next door; order by Wednesday',
   })
-  const storage = await createAddon(db, business, productId, {
+  const cake = await createAddon(db, business, productId, {
     ...addon,
-    name: '100 GB more',
-    code: 'storage-100',
-    price: 4,
+    name: 'Cake of the month',
+    code: 'cake',
+    price: 14,
     associate_plans: 'selected_plans',
-    plans_array: [plans.starter.id, plans.team.id],
-    category_array: ['Storage'],
+    plans_array: [plans.small.id, plans.family.id],
+    category_array: ['Treats'],
   })
-  const onboarding = await createAddon(db, business, productId, {
+  const knife = await createAddon(db, business, productId, {
     ...addon,
-    name: 'Onboarding session',
-    code: 'onboarding',
-    price: 120,
+    name: 'Bread knife',
+    code: 'knife',
+    price: 25,
     billing_cycle: 'onetime',
-    category_array: ['Support'],
+    category_array: ['Breakfast'],
   })
-  return { support: support.id, storage: storage.id, onboarding: onboarding.id }
+  return { spreads: spreads.id, cake: cake.id, knife: knife.id }
 }
 
 async function makeCoupons({ db }: Platform, business: Business, plans: DemoCatalogue['plans']): Promise<void> {
-  await createCoupon(db, business, plans.team.productId, {
+  await createCoupon(db, business, plans.family.productId, {
     coupon_name: 'Welcome: 20 % off the first three months',
     coupon_code: 'WELCOME20',
     discount: 20,
@@ -154,14 +152,14 @@ async function makeCoupons({ db }: Platform, business: Business, plans: DemoCata
     redemption_cycle: 3,
     maximum_redemption: 500,
   })
-  await createCoupon(db, business, plans.desktop.productId, {
-    coupon_name: 'Conference visitors',
-    coupon_code: 'CONF10',
+  await createCoupon(db, business, plans.course.productId, {
+    coupon_name: 'Market visitors',
+    coupon_code: 'MARKET10',
     discount: 10,
     discount_type: 'flat',
     maximum_redemption: 50,
     associate_plans: 'selected_plans',
-    plans_array: [plans.desktop.id],
+    plans_array: [plans.course.id],
   })
 }
 
@@ -181,16 +179,16 @@ async function makeTaxes({ db }: Platform, business: Business): Promise<void> {
 }
 
 async function makeLicenses({ db }: Platform, business: Business, plans: DemoCatalogue['plans']): Promise<void> {
-  await createLicense(db, business, plans.desktop.productId, {
-    name: 'Desktop keys, printed batch',
-    license_codes: Array.from({ length: 25 }, (_, i) => `INK-2026-${String(7_310 + i * 17).padStart(5, '0')}`),
-    plan_id: plans.desktop.id,
+  await createLicense(db, business, plans.course.productId, {
+    name: 'Sourdough course, printed cards',
+    license_codes: Array.from({ length: 25 }, (_, i) => `DOUGH-${String(7_310 + i * 17).padStart(5, '0')}`),
+    plan_id: plans.course.id,
   })
-  await createLicense(db, business, plans.desktop.productId, {
-    name: 'Desktop keys',
+  await createLicense(db, business, plans.course.productId, {
+    name: 'Access codes',
     method: 'auto',
     quantity: 10,
-    pattern: 'INK-XXXX-XXXX-XXXX',
+    pattern: 'BAKE-XXXX-XXXX',
   })
 }
 

@@ -19,7 +19,7 @@ test('every example has the shape that is promised', () => {
 test('every event that is told has the shape that is promised', async () => {
   const shop = await w.business()
   const { plans } = await fillCatalogue(w.platform, shop)
-  await updateProduct(w.db, shop, plans.team.productId, { product_name: 'Renamed' })
+  await updateProduct(w.db, shop, plans.family.productId, { product_name: 'Renamed' })
   const told = await w.db<{ type: string; data: unknown }[]>`
     select type, data from event where business_id = ${shop.id}`
   expect(new Set(told.map(event => event.type)).size).toBeGreaterThan(8)

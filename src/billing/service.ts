@@ -2,6 +2,7 @@ import type { Service } from '../platform/service.ts'
 import { audit } from './audit.ts'
 import { billingKeeper, dueLoop } from './clock/due.ts'
 import { fillCatalogue } from './demo-catalogue.ts'
+import { liveHistory } from './demo-history.ts'
 import { catalogueEventTypes } from './events-catalogue.ts'
 import { lifecycleEventTypes } from './events-lifecycle.ts'
 import { gatewayWork } from './gateways/jobs.ts'
@@ -19,8 +20,9 @@ export const billingService: Service = {
   loops: platform => [dueLoop(platform)],
   keepers: platform => [billingKeeper(platform)],
   demo: async (platform, business) => {
-    await fillCatalogue(platform, business)
-    return [{ label: 'Plans of the demo shop', text: "curl -H '{auth}' {base}/plans" }]
+    const shop = await fillCatalogue(platform, business)
+    await liveHistory(platform, business, shop)
+    return [{ label: 'Subscriptions of the demo shop', text: "curl -H '{auth}' {base}/subscriptions" }]
   },
   audit: (platform, businessId) => audit(platform.db, businessId),
 }

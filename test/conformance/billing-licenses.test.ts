@@ -404,7 +404,7 @@ describe('a sale', () => {
     expect(await second).toBe('LAST')
   })
 
-  test('200 at once from a pool of 100,000: no code twice, none lost', async () => {
+  test('200 at once from a pool of 100,000: no code twice, none lost', { timeout: 90_000 }, async () => {
     const { shop, productId, planId, path, make } = await setUp()
     const license = await make()
     await w.db`
