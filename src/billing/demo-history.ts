@@ -1,4 +1,5 @@
 import type { Business } from '../platform/business.ts'
+import { nowFor } from '../platform/clock.ts'
 import type { Platform } from '../platform/platform.ts'
 import { billingKeeper } from './clock/due.ts'
 import type { Context } from './context.ts'
@@ -21,7 +22,7 @@ const card = { number: '4242424242424242', exp_month: 12, exp_year: 2040, cvc: '
 /** Lives the last three months of the demo shop through the rules, day by day: sales, renewals, a change, a refund, debts. */
 export async function liveHistory(platform: Platform, business: Business, shop: DemoCatalogue): Promise<void> {
   const { db } = platform
-  const today = new Date()
+  const today = await nowFor(db, business)
   const keeper = billingKeeper(platform)
   const daysAgo = (days: number): Context => {
     const now = new Date(today.getTime() - days * dayMs)
