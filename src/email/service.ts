@@ -2,6 +2,8 @@ import type { Service } from '../platform/service.ts'
 import { auditEmail } from './audit.ts'
 import { scheduleKeeper, scheduleWork } from './campaigns/schedule.ts'
 import { sendingKeeper, sendingLoop, sendingWork } from './delivery/jobs.ts'
+import { emailDemo } from './demo.ts'
+import { apiEventTypes } from './events.ts'
 import { importWork } from './import/import.ts'
 import { emailRoutes } from './routes.ts'
 import { publicPages } from './routes-public.ts'
@@ -14,7 +16,7 @@ export const emailService: Service = {
   routes: emailRoutes,
   openRoutes: [],
   pages: [...publicPages],
-  eventTypes: [],
+  eventTypes: apiEventTypes,
   work: platform => [
     ...subscriberWork(platform),
     ...scheduleWork(platform),
@@ -23,6 +25,6 @@ export const emailService: Service = {
   ],
   loops: platform => [foldLoop(platform), sendingLoop(platform)],
   keepers: platform => [erasureKeeper(platform), scheduleKeeper(platform), sendingKeeper(platform)],
-  demo: async () => [],
+  demo: emailDemo,
   audit: auditEmail,
 }

@@ -120,9 +120,13 @@ export async function indexSearchTodo(db: Db, businessId: string, limit: number)
     select s.business_id, s.slot, ${searchText(db)} from email_subscriber s
     where s.business_id = ${businessId} and s.slot = any(${slots}::int[]) and s.delete_after is null order by s.slot
     on conflict (business_id, slot) do update set text = excluded.text where t.text <> excluded.text`
-  await db`
-    delete from email_search t where t.business_id = ${businessId} and t.slot = any(${slots}::int[])
-      and not exists (select 1 from email_subscriber s where s.business_id = ${businessId} and s.slot = t.slot and s.delete_after is null)`
+  const live = await db<{ slot: number }[]>`
+    select slot from email_subscriber where business_id = ${businessId} and slot = any(${slots}::int[]) and delete_after is null`
+  if (live.length < slots.length) {
+    const found = new Set(live.map(row => row.slot))
+    const gone = slots.filter(slot => !found.has(slot))
+    await db`delete from email_search where business_id = ${businessId} and slot = any(${gone}::int[])`
+  }
   return slots.length
 }
 
