@@ -32,6 +32,16 @@ test('same key and body: the stored answer, byte for byte, and one effect', asyn
   expect(await keyCount()).toBe(before + 1)
 })
 
+test('a key or secret that an answer shows once is not readable where the answer is kept', async () => {
+  const { body } = await shop.account.post('/keys', { service: 'billing' }, withKey('secretive'))
+  const kept = await w.db<{ body: string }[]>`select body from idempotency_key where key = 'secretive'`
+  expect(kept).toHaveLength(1)
+  for (const secret of [body.data.apiKey, body.data.secretKey]) {
+    expect(secret).toMatch(/^pp[bs]_/)
+    expect(kept[0]?.body).not.toContain(secret)
+  }
+})
+
 test('same key, other body: 422; another path, method or business: another request', async () => {
   await shop.account.post('/keys', { service: 'email' }, withKey('reused'))
   expect((await shop.account.post('/keys', { service: 'chat' }, withKey('reused'))).body.code).toBe(

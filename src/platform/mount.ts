@@ -175,13 +175,16 @@ async function handle(
       .update(JSON.stringify([request.query, request.body ?? null]))
       .digest(),
   }
+  // Answers are kept for a day, and some show a key or secret that is otherwise kept only as a hash: so they are sealed.
+  const context = `idempotency ${keyed.businessId}`
+  const seal = (body: string) => platform.secrets.encrypt(body, context)
   const act = async (db: Call['db']): Promise<StoredAnswer> => {
     const result = await endpoint.run({ ...call, db, idempotencyKey: keyed.key })
     if (result instanceof Raw) throw new Error('An endpoint that answers raw content cannot be keyed.')
     return {
       status: reply.statusCode,
       contentType: 'application/json; charset=utf-8',
-      body: String(reply.serialize(result)),
+      body: seal(String(reply.serialize(result))),
     }
   }
   const stored =
@@ -190,9 +193,10 @@ async function handle(
       : await runOutsideOnce(platform.db, keyed, act, problem => ({
           status: problem.status,
           contentType: 'application/json; charset=utf-8',
-          body: JSON.stringify(failureBody(problem, request.id)),
+          body: seal(JSON.stringify(failureBody(problem, request.id))),
         }))
-  return reply.code(stored.status).header('content-type', stored.contentType).serializer(String).send(stored.body)
+  const body = platform.secrets.decrypt(stored.body, context)
+  return reply.code(stored.status).header('content-type', stored.contentType).serializer(String).send(body)
 }
 
 function send(reply: FastifyReply, result: unknown, live: Set<Readable>): FastifyReply {
