@@ -15,6 +15,8 @@ export interface FakeGateway {
   /** signed webhook bodies for everything that happened so far */
   webhooks(): { body: string; signature: string }[]
   confirm(intentId: string): void
+  /** a customer gives a card on the gateway's own page; answers where they are sent back to */
+  giveCard(pageUrl: string, token: string): string
   close(): Promise<void>
 }
 
@@ -130,9 +132,27 @@ export async function startFakeGateway(port = 0): Promise<FakeGateway> {
     return { status: 200, body: refund }
   }
 
+  const pages = new Map<string, { reference: string; success: string; token: string | null }>()
+  const cardPage = (method: string, name: string, form: URLSearchParams): Reply => {
+    if (method === 'POST') {
+      const made = id('cs')
+      pages.set(made, {
+        reference: form.get('client_reference_id') ?? '',
+        success: (form.get('success_url') ?? '').replace('{CHECKOUT_SESSION_ID}', made),
+        token: null,
+      })
+      return { status: 200, body: { id: made, object: 'checkout.session', url: `https://pay.example/${made}` } }
+    }
+    const page = pages.get(name)
+    if (!page) return { status: 404, body: { error: { type: 'invalid_request_error', message: 'No such session.' } } }
+    const setup_intent = page.token === null ? null : { id: id('seti'), payment_method: page.token }
+    return { status: 200, body: { id: name, client_reference_id: page.reference, setup_intent } }
+  }
+
   const route = (method: string, path: string, form: URLSearchParams, key: string): Reply => {
     const [, , resource = '', name = '', verb] = path.split('/')
     if (resource === 'customers') return { status: 200, body: { id: id('cus'), object: 'customer' } }
+    if (resource === 'checkout') return cardPage(method, verb ?? '', form)
     if (resource === 'payment_methods')
       return {
         status: 200,
@@ -199,6 +219,12 @@ export async function startFakeGateway(port = 0): Promise<FakeGateway> {
     confirm(intentId) {
       const intent = intents.get(intentId)
       if (intent) take(intent, 'customer')
+    },
+    giveCard(pageUrl, token) {
+      const page = pages.get(pageUrl.split('/').at(-1) ?? '')
+      if (!page) throw new Error(`There is no page ${pageUrl}.`)
+      page.token = token
+      return page.success
     },
     close: () => {
       server.closeAllConnections()

@@ -34,6 +34,16 @@ export interface SavedMethod {
   expYear: number
 }
 
+export interface MethodRequest {
+  /** what the card is for; must be named again to get it */
+  reference: string
+  email: string
+  currency: string
+  /** {session} is replaced by the gateway's name of the visit */
+  returnUrl: string
+  cancelUrl: string
+}
+
 export interface Card {
   number: string
   exp_month: number
@@ -57,6 +67,10 @@ export interface Gateway {
   readonly caps: { refund: boolean; webhooks: boolean; minCharge(currency: string): bigint }
   /** Keeps a card for later; `now` decides whether it has expired. */
   saveMethod(input: { card?: Card; token?: string; key: string; email: string; now: Date }): Promise<SavedMethod>
+  /** A page of the gateway's own where a customer gives a card, so that no card number passes through us. */
+  askForMethod?(input: MethodRequest): Promise<string>
+  /** The token of the card that was given there for this reference; undefined when none was. */
+  givenMethod?(session: string, reference: string): Promise<string | undefined>
   charge(input: ChargeInput): Promise<Outcome>
   /** Ends a payment that waits for its customer; certain that nothing will be taken afterwards. */
   cancel(input: { key: string; ref: string }): Promise<Outcome>

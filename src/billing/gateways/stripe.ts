@@ -1,8 +1,8 @@
 import type Stripe from 'stripe'
 import { onFirstUse } from '../../platform/first-use.ts'
-import { Problem, unprocessable } from '../../platform/problem.ts'
+import { fail, Problem, unprocessable } from '../../platform/problem.ts'
 import { exponentOf } from '../currencies.ts'
-import type { Gateway, GatewayEvent, Outcome } from './gateway.ts'
+import type { Gateway, GatewayEvent, MethodRequest, Outcome } from './gateway.ts'
 
 /** Stripe through its own SDK, which is imported nowhere else. */
 
@@ -23,6 +23,8 @@ export function stripeGateway(account: StripeAccount): Gateway {
     id: 'stripe',
     caps: { refund: true, webhooks: true, minCharge: stripeMinCharge },
     saveMethod: input => saveMethod(stripe, input),
+    askForMethod: input => askForMethod(stripe, input),
+    givenMethod: (session, reference) => givenMethod(stripe, session, reference),
     charge: input =>
       outcomeOf(async () => {
         const { key, amountMinor, currency, method, customerPresent, returnUrl, meta, onRef } = input
@@ -96,6 +98,41 @@ async function saveMethod(stripe: Stripe, { token, key, email }: { token?: strin
       throw new Problem(502, 'gateway_failed', 'Stripe does not answer. Nothing was saved; try again.')
     if (error instanceof sdk().errors.StripeError)
       throw unprocessable('payment_method_refused', `Stripe refused the payment method: ${error.message}`)
+    throw error
+  }
+}
+
+/** Stripe's own page collects the card; we get a name for it. */
+async function askForMethod(stripe: Stripe, input: MethodRequest): Promise<string> {
+  const session = await orAway(() =>
+    stripe.checkout.sessions.create({
+      mode: 'setup',
+      currency: input.currency.toLowerCase(),
+      client_reference_id: input.reference,
+      customer_email: input.email,
+      success_url: input.returnUrl.replace('{session}', '{CHECKOUT_SESSION_ID}'),
+      cancel_url: input.cancelUrl,
+    }),
+  )
+  return session?.url ?? fail(new Problem(502, 'gateway_failed', 'Stripe has no page for this card. Try again later.'))
+}
+
+async function givenMethod(stripe: Stripe, name: string, reference: string): Promise<string | undefined> {
+  if (!/^cs_\w{1,250}$/.test(name)) return undefined
+  const session = await orAway(() => stripe.checkout.sessions.retrieve(name, { expand: ['setup_intent'] }))
+  const intent = session?.setup_intent
+  if (session?.client_reference_id !== reference || !intent || typeof intent === 'string') return undefined
+  return typeof intent.payment_method === 'string' ? intent.payment_method : intent.payment_method?.id
+}
+
+/** Undefined for what Stripe does not know or take. */
+async function orAway<T>(ask: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof sdk().errors.StripeInvalidRequestError) return undefined
+    if (error instanceof sdk().errors.StripeError)
+      throw new Problem(502, 'gateway_failed', `Stripe does not do this now: ${error.message}`)
     throw error
   }
 }
