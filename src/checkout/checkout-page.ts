@@ -229,7 +229,7 @@ function paymentSection({ form, faults, texts, methods }: CheckoutView): Html {
       }><span class="what"><span class="name">${words[method][0]}</span>${
         words[method][1] && html`<span class="text">${words[method][1]}</span>`
       }</span></label>`,
-  )}</div>${faults.method && html`<span class="error">${faults.method}</span>`}
+  )}</div>${faults.method && html`<span class="error" id="f-method-error">${faults.method}</span>`}
 ${methods.includes('card') && html`<div class="cardbox">${cardFields(faults, texts)}</div>`}</section>`
 }
 

@@ -1,6 +1,8 @@
 import { type Context, contextOf } from '../billing/context.ts'
+import { gatewayFor } from '../billing/gateways/registry.ts'
 import type { Call, Form, Raw } from '../platform/endpoint.ts'
 import { type Html, html } from '../platform/html.ts'
+import { Problem } from '../platform/problem.ts'
 import { page, redirect } from '../platform/site/page.ts'
 import { isTriedOut } from '../platform/site/tries.ts'
 import { checkoutAssets, checkoutBody } from './checkout-page.ts'
@@ -80,7 +82,7 @@ export async function takeCheckout(visitation: Visitation<MultiplanPath>): Promi
 }
 
 /** Everything is looked at again here; what the browser says is only what a person wishes. */
-async function buy(counter: Counter, form: Form, entry: Form): Promise<Raw> {
+async function buy(counter: Counter, form: Form, entry: Form, token?: string): Promise<Raw> {
   const { context, offer, texts, visit, methods } = counter
   const choice = await choose(counter, entry)
   if (!choice) return unhappyPage(texts.unhappy.nothing, { status: 200, texts, heading: offer.business.name })
@@ -98,6 +100,8 @@ async function buy(counter: Counter, form: Form, entry: Form): Promise<Raw> {
     const words = method === 'card' ? texts.faults.totalChanged(total) : texts.faults.totalChangedNoCard(total)
     return render(counter, { form: entry, faults: {}, notice: warning(words), choice })
   }
+  if (method === 'stripe' && !free && token === undefined)
+    return askForCard(counter, { ...entry, shown: shownOf(choice) }, person.email, choice)
   const placed = await placeOrder(context, {
     id: visit.order,
     offer,
@@ -106,14 +110,62 @@ async function buy(counter: Counter, form: Form, entry: Form): Promise<Raw> {
     // Nothing will ever be charged, so no card is asked for.
     method: free ? 'offline' : method,
     card,
-    token: undefined,
+    token,
     entry,
     ...session(counter),
     texts,
   })
   return placed.kind === 'refused'
-    ? render(counter, { form: entry, faults: placed.faults, notice: undefined, status: 422 })
+    ? render(counter, { form: entry, faults: besideMethod(placed.faults, method), notice: undefined, status: 422 })
     : continueOrder(counter, placed)
+}
+
+/** Where the card is given on another page, a fault of it stands beside the choice of how to pay. */
+const besideMethod = ({ card_number, ...faults }: Faults, method: Method): Faults =>
+  card_number === undefined ? faults : { ...faults, [method === 'stripe' ? 'method' : 'card_number']: card_number }
+
+/** The gateway's own page asks for the card; what was typed waits here meanwhile. */
+async function askForCard(counter: Counter, entry: Form, email: string, choice: Choice): Promise<Raw> {
+  const { context, offer, visit, texts } = counter
+  const { db, business, platform } = context
+  const { id } = offer.multiplan
+  const page = `${platform.config.publicUrl}/checkout/${id}`
+  const kept = await store.keepEntry(db, business.id, {
+    id: visit.order,
+    multiplanId: id,
+    entry,
+    language: texts.language,
+  })
+  if (!kept) {
+    const order = await store.findOrder(db, business.id, visit.order)
+    return continueOrder(counter, order ? await stateOf(counter, order) : { kind: 'busy' })
+  }
+  try {
+    const gateway = await gatewayFor(context, 'stripe')
+    const url = await gateway.askForMethod?.({
+      reference: visit.order,
+      email,
+      currency: choice.quote.currency,
+      returnUrl: `${page}/collected?session={session}`,
+      cancelUrl: page,
+    })
+    if (url) return redirect(url)
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+  }
+  return render(counter, { form: entry, faults: { method: texts.faults.gatewayAway }, notice: undefined, status: 502 })
+}
+
+/** Back from the gateway's page, with a card or without one. */
+export async function showCollected(visitation: Visitation<MultiplanPath>): Promise<Raw> {
+  const counter = await approach(visitation)
+  if (isAnswer(counter)) return counter
+  const { context, visit } = counter
+  const order = await store.findOrder(context.db, context.business.id, visit.order)
+  const gateway = counter.methods.includes('stripe') ? await gatewayFor(context, 'stripe') : undefined
+  const token = order?.entry && (await gateway?.givenMethod?.(visitation.query.session ?? '', visit.order))
+  if (!order?.entry || !token || order.state !== 'open') return redirect(`/checkout/${counter.offer.multiplan.id}`)
+  return buy(counter, order.entry, order.entry, token)
 }
 
 const session = ({ visit, call, texts }: Counter) => ({ session: visit.visitor, ip: call.ip, texts })
@@ -187,6 +239,9 @@ async function render(
     status: view.status ?? 200,
     cookie: visitCookie(call, multiplan.id, visit),
     body,
-    formTargets: [...new Set([context.platform.config.publicUrl])],
+    formTargets: [
+      context.platform.config.publicUrl,
+      ...(methods.includes('stripe') ? ['https://checkout.stripe.com', 'https://hooks.stripe.com'] : []),
+    ],
   })
 }

@@ -1,6 +1,6 @@
 import type { Route } from '../platform/endpoint.ts'
 import { serveAssets } from '../platform/site/assets.ts'
-import { showCheckout, takeCheckout } from './checkout.ts'
+import { showCheckout, showCollected, takeCheckout } from './checkout.ts'
 import { checkoutAssets } from './checkout-page.ts'
 import { showConfirm, showReturned, takeConfirm } from './confirm.ts'
 import { showPage, takeForm } from './page.ts'
@@ -16,6 +16,7 @@ export const checkoutPages: readonly Route[] = [
   ['GET', '/checkout/assets/{file}', serveAssets(checkoutAssets)],
   ['GET', '/checkout/{multiplan_id}', showPage('The page of a multiplan', showCheckout)],
   ['POST', '/checkout/{multiplan_id}', takeForm('Look again, or order', takeCheckout)],
+  ['GET', '/checkout/{multiplan_id}/collected', showPage('Back from the page that took the card', showCollected)],
   ['GET', '/checkout/receipt/{token}', showPage('What was bought', showReceipt)],
   ['GET', '/checkout/receipt/{token}/pdf', showPage('Its invoice', showReceiptPdf)],
   ['GET', '/checkout/confirm/{business_id}/{ref}', showPage('The bank of the test gateway asks', showConfirm)],

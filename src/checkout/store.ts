@@ -37,6 +37,20 @@ export const holdOrder = (
       and (checkout_order.state = 'open' or (checkout_order.state = 'placing' and checkout_order.held_until < now()))
   returning ${columns(db)}`.then(first)
 
+/** Keeps what was typed while the customer gives a card on the gateway's page; undefined once it is being placed. */
+export const keepEntry = (
+  db: Db,
+  businessId: string,
+  order: { id: string; multiplanId: string; entry: Form; language: string },
+) =>
+  db<OrderRow[]>`
+  insert into checkout_order (business_id, id, multiplan_id, state, entry, language)
+  values (${businessId}, ${order.id}, ${order.multiplanId}, 'open', ${db.json(order.entry)}, ${order.language})
+  on conflict (business_id, id) do update
+    set entry = excluded.entry, language = excluded.language, updated_at = now()
+    where checkout_order.multiplan_id = excluded.multiplan_id and checkout_order.state = 'open'
+  returning ${columns(db)}`.then(first)
+
 export const findOrder = (db: Db, businessId: string, id: string) =>
   db<OrderRow[]>`select ${columns(db)} from checkout_order where business_id = ${businessId} and id = ${id}`.then(first)
 

@@ -21,7 +21,7 @@ export function portalPage(
     narrow: true,
     assets: checkoutAssets,
     status: parts.status ?? 200,
-    formTargets: [session.context.platform.config.publicUrl],
+    formTargets: [session.context.platform.config.publicUrl, 'https://checkout.stripe.com', 'https://hooks.stripe.com'],
     body: html`<div class="page narrow stack"><div><h1>${parts.title}</h1></div>${parts.body}
 ${parts.back !== false && html`<p><a href="${portalPath(business.id)}">${texts.portal.back}</a></p>`}</div>`,
   })
