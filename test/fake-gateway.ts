@@ -46,7 +46,7 @@ interface Refund {
 type Reply = { status: number; body: object; cut?: boolean } | 'reset'
 
 /** Cards by the name of their token: pm_ok, pm_declined, pm_asks, pm_reset_before, pm_reset_after (once each key). */
-export async function startFakeGateway(port = 0): Promise<FakeGateway> {
+export async function startFakeGateway({ port = 0, delayMs = 0 } = {}): Promise<FakeGateway> {
   const intents = new Map<string, Intent>()
   const refunds = new Map<string, Refund>()
   const answers = new Map<string, Reply>()
@@ -185,6 +185,7 @@ export async function startFakeGateway(port = 0): Promise<FakeGateway> {
   const server = createServer(async (request: IncomingMessage, response: ServerResponse) => {
     let text = ''
     for await (const chunk of request) text += chunk
+    if (delayMs > 0) await new Promise(resolve => setTimeout(resolve, delayMs))
     const key = String(request.headers['idempotency-key'] ?? '')
     const place = `${request.url} ${key}`
     // The same key answers the same, and nothing happens again.

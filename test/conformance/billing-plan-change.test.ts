@@ -313,3 +313,269 @@ describe('cards', () => {
     await shop.sound()
   })
 })
+
+describe('PUT /subscription/{subscription_id}/upgrade-downgrade', () => {
+  const id = expect.stringMatching(/^[0-9a-f]{24}$/)
+  const moment = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  const text = expect.any(String)
+  const number = expect.any(Number)
+
+  test('answers user, customer, product, plan, subscription and invoice with every field', async () => {
+    const shop = await openShop(w, { now: '2026-04-01T12:00:00Z' })
+    const { data } = await changed(shop, { start: '', on: '2026-04-16', from: { price: 30 }, to: { price: 50 } })
+    const texts = (names: string) => Object.fromEntries(names.split(' ').map(name => [name, text]))
+    expect(data.user).toEqual({
+      ...texts(
+        'verified currency first_name last_name email address_line1 address_line2 city state country zip_code phone mobile facebook_url twitter_url time_zone date_format ip_address currency_symbol',
+      ),
+      id,
+      createdAt: moment,
+      updatedAt: moment,
+    })
+    expect(data.customer).toMatchObject({
+      id,
+      first_name: 'Ada',
+      last_name: 'Byron',
+      email_id: text,
+      credit: null,
+      billing_address: texts('street1 city state state_code zip_code country'),
+      shipping_address: {},
+      createdAt: moment,
+      updatedAt: moment,
+    })
+    expect(data.product).toEqual({
+      id,
+      product_name: 'Box',
+      description: null,
+      redirect_url: null,
+      createdAt: moment,
+      updatedAt: moment,
+    })
+    expect(data.plan).toMatchObject({
+      ...texts(
+        'plan_name plan_code plan_type plan_active currency_code currency_symbol billing_period billing_period_num billing_cycle billing_cycle_num trial_type setup_fee_type failed_payment_gateway plan_description',
+      ),
+      id,
+      product_id: id,
+      price: 50,
+      trial_period: 0,
+      setup_fee: 0,
+      custom_payment_term: number,
+      failed_payment_gateway_array: [],
+      funnel: [],
+      is_metered: false,
+    })
+    expect(data.subscription).toMatchObject({
+      id,
+      plan: { id: data.plan.id },
+      coupon: null,
+      addons: [],
+      amount: 50,
+      quantity: 1,
+      taxable: true,
+    })
+    expect(data.invoice).toMatchObject({
+      id,
+      invoice_id: 'INV-2',
+      customer_id: data.customer.id,
+      subscription_id: data.subscription.id,
+      product_id: data.product.id,
+      quantity: '1',
+      setup_fee: 0,
+      amount: 25,
+      due_amount: 0,
+      status: 'paid',
+      payment_term: 'net0',
+      due_date: moment,
+      currency_symbol: '$',
+      subscription: { id: data.subscription.id, plan_id: data.plan.id, update_type: 'upgrade' },
+      createdAt: moment,
+      updatedAt: moment,
+    })
+    expect(data.invoice.credit_note).toEqual({
+      total_tax: text,
+      current_plan_name: text,
+      current_plan_price: 30,
+      current_plan_quantity: 1,
+      current_plan_total: 30,
+      new_plan_name: text,
+      new_plan_price: 50,
+      new_plan_total: '25.00',
+      update_type: 'upgrade',
+      transaction_note: text,
+      used_amount: 15,
+      used_days: 15,
+      remaining_days: 15,
+      new_credits: 15,
+      total_credit_amount: 15,
+      charge_amount: 10,
+      credit_applied: [{ id, amount: 15, deducted_from: 15, remaining_amount: 0 }],
+    })
+    expect(data.invoice.tax_apply).toMatchObject({
+      country: '',
+      tax_id: '',
+      exempt_tax: [],
+      total_amount: 25,
+      total_tax: '0.00',
+    })
+  })
+
+  test('refuses what does not fit', async () => {
+    const shop = await openShop(w)
+    const plan = await shop.plan({ price: 30 })
+    const next = await shop.plan({ price: 50 })
+    const euro = await shop.plan({ price: 50, currency_code: 'EUR' })
+    const resting = await shop.plan({ price: 50, plan_active: 'false' })
+    const product = (await shop.billing.post('/product/create', { product_name: 'Other' })).body.data
+    const foreign = (
+      await shop.billing.post('/plan/create', { product_id: product.id, plan_name: 'F', plan_code: 'f', price: 1 })
+    ).body.data
+    const sold = await shop.subscribe(plan.id)
+    const code = async (body: object, to = sold.id) => {
+      const answer = await shop.billing.put(`/subscription/${to}/upgrade-downgrade`, body)
+      return [answer.status, answer.body.code]
+    }
+    const fine = { plan_id: next.id, payment_mode: 'credit_card' }
+    expect(await code({ payment_mode: 'offline' })).toEqual([400, 'validation_failed'])
+    expect(await code({ plan_id: next.id })).toEqual([400, 'validation_failed'])
+    expect(await code({ ...fine, payment_mode: 'cheque' })).toEqual([400, 'validation_failed'])
+    for (const wrong of [
+      { activated_at_val: 'later' },
+      { payment_term: 'net7' },
+      { price: '-1' },
+      { price: '1.001' },
+      { price: 'abc' },
+      { quantity: '0' },
+      { quantity: '1e9' },
+      { setup_fee: '1.234' },
+      { addons: '{' },
+      { addons: '[{"addon_id":5}]' },
+    ])
+      expect(await code({ ...fine, ...wrong }), JSON.stringify(wrong)).toEqual([400, 'validation_failed'])
+    expect(await code({ ...fine, plan_id: '000000000000000000000000' })).toEqual([404, 'plan_not_found'])
+    expect(await code(fine, '000000000000000000000000')).toEqual([404, 'subscription_not_found'])
+    expect(await code({ ...fine, plan_id: foreign.id })).toEqual([422, 'plan_of_other_product'])
+    expect(await code({ ...fine, plan_id: euro.id })).toEqual([422, 'plan_currency'])
+    expect(await code({ ...fine, plan_id: resting.id })).toEqual([422, 'plan_inactive'])
+    expect(await code({ ...fine, customer_id: 'someone' })).toEqual([422, 'customer_differs'])
+    expect(await code({ ...fine, card_id: 'nope' })).toEqual([422, 'payment_method_not_found'])
+    expect(await code({ ...fine, coupon_code: 'NOPE' })).toEqual([422, 'coupon_unknown'])
+    const stranger = await openShop(w)
+    expect((await stranger.change(sold.id, fine)).status).toBe(404)
+    await shop.billing.post(`/subscription/${sold.id}/cancel`)
+    expect(await code(fine)).toEqual([422, 'subscription_not_live'])
+    await shop.sound()
+  })
+
+  test('price and quantity of the request are kept for renewals; add-ons come in either form', async () => {
+    const shop = await openShop(w, { now: '2026-04-01T12:00:00Z' })
+    const plan = await shop.plan({ price: 30, plan_type: 'per_unit' })
+    const sold = await shop.subscribe(plan.id)
+    const addon = (
+      await shop.billing.post(`/addon/${shop.productId}`, {
+        name: 'Space',
+        code: 'SPACE',
+        price: 4,
+        billing_period: 'm',
+        billing_period_num: 1,
+        billing_cycle: 'lifetime',
+        status: 'true',
+        associate_plans: 'all_plans',
+      })
+    ).body.data
+    const { data } = (
+      await shop.change(sold.id, {
+        plan_id: plan.id,
+        customer_id: sold.customerId,
+        price: '11.50',
+        quantity: '2',
+        addons: JSON.stringify({ [addon.id]: { checked: true, quantity: 3 }, unknown: { checked: false } }),
+      })
+    ).body
+    expect(data.subscription).toMatchObject({
+      amount: 23,
+      quantity: 2,
+      addons: [{ id: addon.id, quantity: 3, adjusted_amount: 12 }],
+    })
+    await shop.at('2026-05-02')
+    expect((await shop.billing.get(`/invoices/${sold.customerId}`)).body.data[0].amount).toBe(35)
+    await shop.sound()
+  })
+
+  test('a small difference is carried to the next invoice instead of being charged', async () => {
+    const shop = await openShop(w, { now: '2026-04-01T12:00:00Z' })
+    const { invoice, customerId } = await changed(shop, {
+      start: '',
+      on: '2026-04-16',
+      from: { price: 30 },
+      to: { price: 30.5 },
+    })
+    expect(invoice).toMatchObject({ status: 'sent', due_amount: 0.25 })
+    await shop.at('2026-05-02')
+    const payments = (await shop.billing.get(`/transactions/${customerId}`)).body.data
+    expect(payments[0].amount).toBe(30.75)
+    const invoices = (await shop.billing.get(`/invoices/${customerId}`)).body.data
+    expect(invoices.map((one: { status: string }) => one.status)).toEqual(['paid', 'paid', 'paid'])
+    await shop.sound()
+  })
+
+  test('there and back on one day costs nothing', async () => {
+    const shop = await openShop(w, { now: '2026-04-01T12:00:00Z' })
+    const a = await shop.plan({ price: 33.33 })
+    const b = await shop.plan({ price: 77.77 })
+    const sold = await shop.subscribe(a.id)
+    await shop.at('2026-04-12')
+    const up = (await shop.change(sold.id, { plan_id: b.id })).body.data
+    const down = (await shop.change(sold.id, { plan_id: a.id })).body.data
+    expect(down.customer.credit).toBe(up.invoice.credit_note.charge_amount)
+    expect(down.invoice.credit_note).toMatchObject({ used_days: 0, used_amount: 0, charge_amount: 0 })
+    await shop.sound()
+  })
+
+  test('at the end of the term: one pending change, replaced by a new one, removed by an immediate one or on request', async () => {
+    const shop = await openShop(w)
+    const plan = await shop.plan({ price: 30 })
+    const high = await shop.plan({ price: 50 })
+    const low = await shop.plan({ price: 10, billing_period: 'y' })
+    const sold = await shop.subscribe(plan.id)
+    const eot = (to: { id: string }) => shop.change(sold.id, { plan_id: to.id, activated_at_val: 'eot' })
+    expect((await eot(high)).body.data).toMatchObject({
+      invoice: null,
+      plan: { id: high.id },
+      subscription: { plan_id: plan.id },
+    })
+    await eot(low)
+    const pending = (await shop.billing.get(`/scheduledchanges/${sold.id}`)).body.data
+    expect(pending).toMatchObject({
+      plan_id: low.id,
+      update_type: 'downgrade',
+      activates_at: '2026-02-01T00:00:00.000Z',
+      price: 10,
+    })
+    expect((await shop.billing.delete(`/scheduledchanges/${sold.id}`)).status).toBe(200)
+    expect((await shop.billing.delete(`/scheduledchanges/${sold.id}`)).status).toBe(404)
+    await eot(low)
+    await shop.change(sold.id, { plan_id: high.id })
+    expect((await shop.billing.get(`/scheduledchanges/${sold.id}`)).status).toBe(404)
+    await eot(low)
+    await shop.at('2026-02-02')
+    const after = (await shop.billing.get(`/subscription/${sold.id}`)).body.data
+    expect(after).toMatchObject({ plan_id: low.id, next_billing_date: '2027-02-01T00:00:00.000Z' })
+    await shop.sound()
+  })
+
+  test('one Idempotency-Key changes once, also when the program died before it answered', async () => {
+    const shop = await openShop(w, { now: '2026-04-01T12:00:00Z' })
+    const plan = await shop.plan({ price: 30 })
+    const high = await shop.plan({ price: 50 })
+    const sold = await shop.subscribe(plan.id)
+    await shop.at('2026-04-16')
+    const ask = () => shop.change(sold.id, { plan_id: high.id }, { 'idempotency-key': 'k' })
+    const first = await ask()
+    expect((await ask()).text).toBe(first.text)
+    await w.db`delete from idempotency_key where business_id = ${shop.id}`
+    expect((await ask()).body.data.invoice.id).toBe(first.body.data.invoice.id)
+    expect((await shop.billing.get(`/invoices/${sold.customerId}`)).body.data.length).toBe(2)
+    await shop.sound()
+  })
+})

@@ -227,13 +227,13 @@ export const linesOf = (db: Db, businessId: string, invoice: { subscriptionId: s
     and line.invoice_id = ${invoice.id}
   order by line.line_no`
 
-/** Lines of issued invoices that still pay for time after the date. */
+/** Lines of issued invoices that still pay for time after the date, in the order of their invoices. */
 export const runningLines = (tx: Tx, businessId: string, subscriptionId: string, after: LocalDate) => tx<StoredLine[]>`
   select ${lineColumns(tx)} from billing_invoice_line line
+    join billing_invoice invoice on invoice.business_id = line.business_id and invoice.id = line.invoice_id
   where line.business_id = ${businessId} and line.subscription_id = ${subscriptionId} and line.end_date > ${after}
-    and exists (select 1 from billing_invoice invoice where invoice.business_id = ${businessId}
-      and invoice.id = line.invoice_id and invoice.status not in ('pending', 'void'))
-  order by line.invoice_id, line.line_no`
+    and invoice.status not in ('pending', 'void')
+  order by invoice.number, line.line_no`
 
 export const creditLines = (
   tx: Tx,

@@ -142,11 +142,18 @@ const keepsRunning = (
   !sharesRhythm(addon, after) &&
   chosen.some(one => one.addonId === addon.addonId && one.quantity === addon.quantity)
 
-const creditable = (lines: readonly StoredLine[], kept: readonly SubscriptionAddon[]): BilledLine[] =>
-  lines
-    .filter(line => line.start !== null && line.end !== null)
+/**
+ * The current segment: what the newest invoice with a plan line billed, and older add-ons with a period of their own
+ * that it did not bill again. What an earlier change replaced was credited then.
+ */
+function creditable(lines: readonly StoredLine[], kept: readonly SubscriptionAddon[]): BilledLine[] {
+  const current = lines.findLast(line => line.kind === 'plan')?.invoiceId
+  const again = new Set(lines.filter(line => line.invoiceId === current).map(line => line.itemId))
+  return lines
+    .filter(line => line.invoiceId === current || (line.kind === 'addon' && !again.has(line.itemId)))
     .filter(line => !(line.kind === 'addon' && kept.some(addon => addon.addonId === line.itemId)))
     .map(line => ({ ...line, start: line.start!, end: line.end! }))
+}
 
 function soldFrom(
   input: ChangeInput,
