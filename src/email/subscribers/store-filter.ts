@@ -65,29 +65,41 @@ const everyoneNearly = (db: Db, businessId: string) => db`
   coalesce((select c.total from email_count c where c.business_id = ${businessId} and c.kind = 'all'), 0)`
 
 /** Filters by status, list, tag and score: what is folded plus what the log still holds, in one snapshot. */
-export const totalByFacets = (db: Db, businessId: string, filter: Filter) =>
-  db<Totals[]>`
-  select ((${foldedTotal(db, businessId, filter)}) + (
-    select coalesce(sum(${changeCondition(db, filter, 'new')}::int - ${changeCondition(db, filter, 'old')}::int), 0)
-    from email_change where business_id = ${businessId}))::int as total,
-    ${everyoneNearly(db, businessId)} as everyone`.then(only)
+export async function totalByFacets(db: Db, businessId: string, filter: Filter): Promise<Totals> {
+  const folded = foldedTotal(db, businessId, filter, await scoreBitsInUse(db, businessId, filter))
+  return db<Totals[]>`
+    select ((${folded}) + (
+      select coalesce(sum(${changeCondition(db, filter, 'new')}::int - ${changeCondition(db, filter, 'old')}::int), 0)
+      from email_change where business_id = ${businessId}))::int as total,
+      ${everyoneNearly(db, businessId)} as everyone`.then(only)
+}
+
+const isScored = (filter: Filter) => filter.scoreMin !== undefined || filter.scoreMax !== undefined
+
+/** Scores of a business use few of the bits they could; only those are worth looking at. */
+async function scoreBitsInUse(db: Db, businessId: string, filter: Filter): Promise<number[]> {
+  if (!isScored(filter)) return []
+  const rows = await db<{ bit: number }[]>`
+    select bit from generate_series(0, ${scoreBits - 1}::int) bit
+    where exists (select 1 from email_bitmap where business_id = ${businessId} and key = 'b' || bit)`
+  return rows.map(row => row.bit)
+}
 
 /** One kept total answers where there is one; else sets are intersected and counted. */
-function foldedTotal(db: Db, businessId: string, filter: Filter): Fragment {
+function foldedTotal(db: Db, businessId: string, filter: Filter, bits: number[]): Fragment {
   const { status, listNumbers, tagNumbers } = filter
-  const scored = filter.scoreMin !== undefined || filter.scoreMax !== undefined
   const sets = (listNumbers ?? []).length + (tagNumbers ?? []).length
-  if (!scored && sets <= 1) {
+  if (!isScored(filter) && sets <= 1) {
     const kind = listNumbers ? 'list' : tagNumbers ? 'tag' : 'all'
     const number = listNumbers?.[0] ?? tagNumbers?.[0] ?? 0
     return db`select coalesce(sum(${db(status ?? 'total')}), 0) from email_count
       where business_id = ${businessId} and kind = ${kind} and number = ${number}`
   }
-  return db`select coalesce(sum(bit_count(bits)), 0) from (${matchingBlocks(db, businessId, filter)}) matching`
+  return db`select coalesce(sum(bit_count(bits)), 0) from (${matchingBlocks(db, businessId, filter, bits)}) matching`
 }
 
 /** Blocks of the slots that match, as folded: sets of one filter are united, those of different filters intersected. */
-function matchingBlocks(db: Db, businessId: string, filter: Filter): Fragment {
+function matchingBlocks(db: Db, businessId: string, filter: Filter, bits: number[]): Fragment {
   const union = (keys: string[]) =>
     keys.length === 1
       ? db`select block, bits from email_bitmap where business_id = ${businessId} and key = ${keys[0]!}`
@@ -96,7 +108,7 @@ function matchingBlocks(db: Db, businessId: string, filter: Filter): Fragment {
   const sets = [union([filter.status ? statusKey(filter.status) : everyoneKey])]
   if (filter.listNumbers) sets.push(union(filter.listNumbers.map(listKey)))
   if (filter.tagNumbers) sets.push(union(filter.tagNumbers.map(tagKey)))
-  if (filter.scoreMin !== undefined || filter.scoreMax !== undefined) sets.push(scoreBlocks(db, businessId, filter))
+  if (isScored(filter)) sets.push(scoreBlocks(db, businessId, filter, bits))
   return sets.reduce(
     (left, right) => db`
     select l.block, l.bits & r.bits as bits from (${left}) l join (${right}) r on r.block = l.block`,
@@ -104,35 +116,35 @@ function matchingBlocks(db: Db, businessId: string, filter: Filter): Fragment {
 }
 
 /** Range of scores from the sets of their bits: `at least x` is found from the lowest bit up. */
-function scoreBlocks(db: Db, businessId: string, filter: Filter): Fragment {
-  const column = (bit: number) => db`coalesce(${db(`bit${bit}`)}, ~nobody & nobody)`
-  const atLeast = (score: number) => {
+function scoreBlocks(db: Db, businessId: string, filter: Filter, bits: number[]): Fragment {
+  const column = (bit: number) => db`coalesce(${db(`bit${bit}`)}, nobody)`
+  const atLeast = (score: number): Fragment | boolean => {
     const value = score + scoreBase
-    let found = db`~(nobody & ~nobody)`
-    for (let bit = 0; bit < scoreBits; bit++)
-      found = Math.floor(value / 2 ** bit) % 2 === 1 ? db`(${column(bit)} & ${found})` : db`(${column(bit)} | ${found})`
+    let found: Fragment | boolean = true
+    for (let bit = 0; bit < scoreBits; bit++) {
+      const isSet = Math.floor(value / 2 ** bit) % 2 === 1
+      if (!bits.includes(bit)) found = isSet ? false : found
+      else if (isSet) found = found === true ? column(bit) : found === false ? false : db`(${column(bit)} & ${found})`
+      else found = found === true ? true : found === false ? column(bit) : db`(${column(bit)} | ${found})`
+    }
     return found
   }
-  const columns = Array.from(
-    { length: scoreBits },
-    (_, bit) => db`bit_or(bits) filter (where key = ${scoreKey(bit)}) as ${db(`bit${bit}`)}`,
-  )
-  const bounds = [
-    ...(filter.scoreMin === undefined || filter.scoreMin <= -maxScore ? [] : [atLeast(filter.scoreMin)]),
-    ...(filter.scoreMax === undefined || filter.scoreMax >= maxScore ? [] : [db`~${atLeast(filter.scoreMax + 1)}`]),
-  ]
-  const range = bounds.length === 0 ? db`~(nobody & ~nobody)` : bounds.reduce((a, b) => db`${a} & ${b}`)
-  const keys = Array.from({ length: scoreBits }, (_, bit) => scoreKey(bit))
+  const whole = (found: Fragment | boolean) => (found === true ? db`~nobody` : found === false ? db`nobody` : found)
+  const { scoreMin, scoreMax } = filter
+  const low = scoreMin === undefined || scoreMin <= -maxScore ? true : atLeast(scoreMin)
+  const above = scoreMax === undefined || scoreMax >= maxScore ? false : atLeast(scoreMax + 1)
+  const columns = bits.map(bit => db`, bit_or(bits) filter (where key = ${scoreKey(bit)}) as ${db(`bit${bit}`)}`)
   return db`
-    select block, ${range} as bits from (
-      select block, bit_or(bits) & ~bit_or(bits) as nobody, ${columns.reduce((a, b) => db`${a}, ${b}`)}
-      from email_bitmap where business_id = ${businessId} and key = any(${keys}::text[]) group by block) pivoted`
+    select block, ${whole(low)} & ~${whole(above)} as bits from (
+      select block, repeat('0', 8192)::bit(8192) as nobody ${columns.reduce((a, b) => db`${a} ${b}`, db``)}
+      from email_bitmap where business_id = ${businessId} and key = any(${bits.map(scoreKey)}::text[]) group by block) pivoted`
 }
 
-export const matchingSlotBlocks = (db: Db, businessId: string, filter: Filter) => db<
-  { block: number; bytes: Buffer }[]
->`
-  select block, bit_send(bits) as bytes from (${matchingBlocks(db, businessId, filter)}) matching where bit_count(bits) > 0`
+export async function matchingSlotBlocks(db: Db, businessId: string, filter: Filter) {
+  const blocks = matchingBlocks(db, businessId, filter, await scoreBitsInUse(db, businessId, filter))
+  return db<{ block: number; bytes: Buffer }[]>`
+    select block, bit_send(bits) as bytes from (${blocks}) matching where bit_count(bits) > 0`
+}
 
 export const loggedSlots = async (db: Db, businessId: string) =>
   (await db<{ slot: number }[]>`select distinct slot from email_change where business_id = ${businessId}`).map(
