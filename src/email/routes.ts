@@ -1,4 +1,5 @@
 import type { Route } from '../platform/endpoint.ts'
+import * as bounces from './bounces/endpoints.ts'
 import * as campaigns from './campaigns/endpoints.ts'
 import * as customFields from './custom-fields/endpoints.ts'
 import * as delivery from './delivery/endpoints.ts'
@@ -72,9 +73,16 @@ export const emailRoutes: readonly Route[] = [
   ['PUT', '/delivery-servers/{id}', deliveryServers.update],
   ['DELETE', '/delivery-servers/{id}', deliveryServers.remove],
   ['POST', '/delivery-servers/{id}/test', deliveryServers.test],
+  ['PUT', '/delivery-servers/{id}/webhook', bounces.setWebhook],
+  ['DELETE', '/delivery-servers/{id}/webhook', bounces.removeWebhook],
+  ['PUT', '/delivery-servers/{id}/dkim', bounces.setDkim],
+  ['DELETE', '/delivery-servers/{id}/dkim', bounces.removeDkim],
   ['GET', '/suppressions', suppressions.list],
   ['POST', '/suppressions', suppressions.create],
   ['DELETE', '/suppressions', suppressions.remove],
   ['GET', '/lead-score', leadScore.get],
   ['PUT', '/lead-score', leadScore.update],
 ]
+
+/** Called by providers, who prove themselves by their signatures. */
+export const emailOpenRoutes: readonly Route[] = [['POST', '/webhooks/{business_id}/{server_id}', bounces.takeWebhook]]

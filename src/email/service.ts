@@ -1,11 +1,12 @@
 import type { Service } from '../platform/service.ts'
 import { auditEmail } from './audit.ts'
+import { inboundLoop } from './bounces/inbound.ts'
 import { scheduleKeeper, scheduleWork } from './campaigns/schedule.ts'
 import { sendingKeeper, sendingLoop, sendingWork } from './delivery/jobs.ts'
 import { emailDemo } from './demo.ts'
 import { apiEventTypes } from './events.ts'
 import { importWork } from './import/import.ts'
-import { emailRoutes } from './routes.ts'
+import { emailOpenRoutes, emailRoutes } from './routes.ts'
 import { publicPages } from './routes-public.ts'
 import { erasureKeeper, foldLoop, subscriberWork } from './subscribers/jobs.ts'
 
@@ -14,7 +15,7 @@ export const emailService: Service = {
   title: 'Email marketing',
   base: '/email/api/v2',
   routes: emailRoutes,
-  openRoutes: [],
+  openRoutes: emailOpenRoutes,
   pages: [...publicPages],
   eventTypes: apiEventTypes,
   work: platform => [
@@ -23,7 +24,7 @@ export const emailService: Service = {
     ...importWork(platform),
     ...sendingWork(platform),
   ],
-  loops: platform => [foldLoop(platform), sendingLoop(platform)],
+  loops: platform => [foldLoop(platform), sendingLoop(platform), inboundLoop(platform)],
   keepers: platform => [erasureKeeper(platform), scheduleKeeper(platform), sendingKeeper(platform)],
   demo: emailDemo,
   audit: auditEmail,

@@ -16,6 +16,8 @@ export interface Envelope {
   headers: Readonly<Record<string, string>>
   /** false for mail that a person asked for: then there is nothing to unsubscribe from */
   unsubscribable?: boolean
+  /** a header that makes the provider give the id back in its webhooks */
+  markHeader?: (deliveryId: string) => string
   /** begins every tracked address: https://mail.example.com */
   publicUrl: string
   /** domain of the Message-ID */
@@ -132,6 +134,7 @@ function compileHeaders(envelope: Envelope): (recipient: Recipient, at: Date) =>
       `Message-ID: <${recipient.deliveryId}@${envelope.messageIdDomain}>\r\n` +
       `To: ${addressHeader(recipient.email)}\r\n` +
       `Subject: ${subject(recipient.data)}\r\n` +
+      (envelope.markHeader?.(recipient.deliveryId) ?? '') +
       (unsubscribable
         ? `List-Unsubscribe: <${unsubscribe}${recipient.unsubscribeToken}>\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n`
         : '')

@@ -57,7 +57,7 @@ export function createEngine(platform: Platform, options: EngineOptions = {}): E
   }
   const machinery = () => {
     if (parts) return parts
-    resultsPool = platform.connect({ name: 'results', max: 2 })
+    resultsPool = platform.connect({ name: 'results', max: 4 })
     const results = createResultLog(resultsPool as unknown as Platform['db'], log)
     const outcomes = createOutcomes({ results, now, ...(options.deferMs && { deferMs: options.deferMs }) })
     parts = {

@@ -11,9 +11,12 @@ export interface ResultLog {
 
 const mostPerCommit = 1_000
 
+/** More would only split the rows over more commits; fewer would let a result wait for a commit it is not part of. */
+const commitsAtOnce = 3
+
 /**
- * One commit at a time: what comes while it runs goes into the next one, so that a result waits about two commits at
- * most and a busy engine writes a hundred rows with each. A database that is away is waited for.
+ * A few commits at a time: what comes while they run goes into the next one, so that a busy engine writes many rows
+ * with each. The database joins their flushes to disk. A database that is away is waited for.
  */
 export function createResultLog(db: Database, log: Log): ResultLog {
   return {
@@ -33,7 +36,7 @@ function inGroups<T extends object>(
   log: Log,
 ): (businessId: string, row: T) => Promise<void> {
   const waiting: Waiting<T & { businessId: string }>[] = []
-  let writing = false
+  let writers = 0
 
   const commit = async (group: typeof waiting): Promise<void> => {
     for (let wait = 50; ; wait = Math.min(wait * 2, 1_000)) {
@@ -57,20 +60,21 @@ function inGroups<T extends object>(
   }
 
   const run = async () => {
-    writing = true
     while (waiting.length > 0) {
-      const group = waiting.splice(0, mostPerCommit)
-      await commit(group)
+      const group = waiting
+      waiting = []
+      for (let from = 0; from < group.length; from += mostPerCommit)
+        await commit(group.slice(from, from + mostPerCommit))
     }
-    writing = false
+    writers--
   }
 
   return (businessId, row) =>
     new Promise<void>((done, failed) => {
       waiting.push({ row: { ...row, businessId }, done, failed })
       // Started after this turn of the loop, so that results of one read of the sockets share a commit.
-      if (!writing) {
-        writing = true
+      if (writers < commitsAtOnce && waiting.length === 1) {
+        writers++
         setImmediate(() => void run())
       }
     })

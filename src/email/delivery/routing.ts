@@ -227,7 +227,7 @@ export function createRouting(
       for (const [key, queue] of queues) if (key.startsWith(`${batch.businessId}:`)) queue.sweep()
     },
     tellsDelivery: (businessId, serverId) =>
-      known.get(businessId)?.rows.find(row => row.id === serverId)?.hasWebhook ?? false,
+      known.get(businessId)?.rows.find(row => row.id === serverId)?.provider != null,
     async stop(timeoutMs) {
       stopping = true
       await Promise.all([...queues.values()].map(queue => queue.stop(timeoutMs)))

@@ -1,5 +1,6 @@
 import type { Db } from '../../platform/database.ts'
 import type { Platform } from '../../platform/platform.ts'
+import { markHeader } from '../bounces/webhooks.ts'
 import { type CompiledContent, compileContent } from './compile-content.ts'
 import { type CompiledMessage, compileMessage } from './compile-message.ts'
 import { individual } from './lanes.ts'
@@ -13,7 +14,7 @@ export interface SendContext {
   /** asked for by what a person did: no tracking, no unsubscribe link, and an opt-out from marketing does not stop it */
   isSystem: boolean
   senderAddress(server: Pick<store.ServerRow, 'senderEmail'> | undefined): string
-  messageFor(server: Pick<store.ServerRow, 'senderEmail'> | undefined): Promise<CompiledMessage>
+  messageFor(server: Pick<store.ServerRow, 'senderEmail' | 'provider'> | undefined): Promise<CompiledMessage>
 }
 
 export interface SendContexts {
@@ -73,7 +74,8 @@ function makeContext(
     senderAddress: server => row.senderEmail || server?.senderEmail || `news@${config.mailDomain}`,
     messageFor(server) {
       const address = context.senderAddress(server)
-      return cached(messages, address, 10, async () => {
+      const provider = server?.provider
+      return cached(messages, `${provider ?? ''}:${address}`, 10, async () => {
         const domain = address.slice(address.lastIndexOf('@') + 1)
         return compileMessage(await content(), {
           from: { name: row.fromName, address },
@@ -81,6 +83,7 @@ function makeContext(
           attachments: await store.attachmentsOf(db, businessId, row.id),
           headers: headersOf(businessId, row, domain, isSystem),
           unsubscribable: !isSystem,
+          ...(provider && { markHeader: markHeader[provider] }),
           publicUrl: config.publicUrl,
           messageIdDomain: domain,
         })

@@ -201,7 +201,8 @@ export interface ServerRow {
   dkimDomain: string | null
   dkimSelector: string | null
   sealedKey: string | null
-  hasWebhook: boolean
+  /** whose webhook tells what became of messages; null: nobody's */
+  provider: 'ses' | 'sendgrid' | 'postmark' | 'mailgun' | null
 }
 
 /** The servers of a business in the order they are tried: the default first, then the oldest. */
@@ -209,7 +210,7 @@ export const serversOf = (db: Db, businessId: string) => db<ServerRow[]>`
   select s.id, s.host, s.port, s.security, s.username, s.sealed_password as "sealedPassword",
     s.sender_email as "senderEmail", s.sender_name as "senderName", s.max_connections as "maxConnections",
     s.max_per_second as "maxPerSecond", h.open_until as "openUntil", k.dkim_domain as "dkimDomain",
-    k.dkim_selector as "dkimSelector", k.sealed_key as "sealedKey", w.server_id is not null as "hasWebhook"
+    k.dkim_selector as "dkimSelector", k.sealed_key as "sealedKey", w.provider
   from email_delivery_server s
   left join email_server_health h on h.business_id = s.business_id and h.server_id = s.id
   left join email_server_signing k on k.business_id = s.business_id and k.server_id = s.id
