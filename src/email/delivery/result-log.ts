@@ -35,7 +35,7 @@ function inGroups<T extends object>(
   write: (rows: (T & { businessId: string })[]) => Promise<unknown>,
   log: Log,
 ): (businessId: string, row: T) => Promise<void> {
-  const waiting: Waiting<T & { businessId: string }>[] = []
+  let waiting: Waiting<T & { businessId: string }>[] = []
   let writers = 0
 
   const commit = async (group: typeof waiting): Promise<void> => {
