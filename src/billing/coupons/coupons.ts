@@ -164,7 +164,7 @@ async function discount(
   return { discountType, currencyCode, discountPpm: null, discountMinor }
 }
 
-/** How many invoices it is taken off: one, all, or as many as number_time says. */
+/** Spec silent: how many invoices it is taken off: one, all, or as many as number_time says. */
 function redemption(coupon: CouponRow, changes: Static<typeof CouponChanges>) {
   const redemptionType = changes.redemption_type ?? coupon.redemptionType
   if (redemptionType === 'onetime') return { redemptionType, redemptionCycle: 1 }

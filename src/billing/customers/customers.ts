@@ -120,11 +120,11 @@ function withChanges(customer: CustomerRow, changes: CustomerChanges): CustomerR
   return after
 }
 
-/** An address is replaced as a whole, so that a new city never meets an old street; null empties it. */
+/** Spec silent: an address is replaced as a whole, so that a new city never meets an old street; null empties it. */
 function readAddress(given: Address | null | undefined, before: Address, field: string): Address {
   if (given === undefined) return before
   const { street1, street2, city, state, state_code, zip_code, country } = given ?? {}
-  // A country that we can't recognise would silently choose no tax.
+  // Spec silent: a country that we can't recognise would silently choose no tax.
   if (country?.trim() && countryCode(country) === undefined)
     throw invalidField(`${field}.country`, 'must be a country, as a code such as US or by its English name')
   const known = { street1, street2, city, state, state_code, zip_code, country }

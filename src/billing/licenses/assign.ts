@@ -16,7 +16,7 @@ export interface CodeSale {
 
 /**
  * Gives a subscription its code at its first payment, in the transaction of the payment: if that fails, the code is
- * free again. A subscription that has one keeps it. Undefined when the product has no codes, or none are left; the
+ * free again. A subscription that has one keeps it. Spec silent: Undefined when the product has no codes, or none are left; the
  * latter is told, so that the merchant can add some.
  */
 export async function assignCode(tx: Tx, businessId: string, sale: CodeSale): Promise<string | undefined> {

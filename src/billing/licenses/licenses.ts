@@ -17,7 +17,7 @@ import type { CodeRow } from './store-codes.ts'
 import * as codeStore from './store-codes.ts'
 
 /**
- * A licence is a pool of codes of a product. A code is free until a sale takes it, then used for good. The pool of
+ * Spec silent: a licence is a pool of codes of a product. A code is free until a sale takes it, then used for good. The pool of
  * method `list` holds the codes that were given; that of method `auto` makes one when a sale finds none.
  */
 export type License = Static<typeof LicenseSchema>

@@ -124,6 +124,7 @@ export function deleteMultiplan(db: Database, business: Business, id: string, pu
   })
 }
 
+/** Spec silent: also when `plans` changes under it; to drop it silently would change what the page recommends. */
 function checkPreferred({ preferredPlanId, planIds }: MultiplanRow): void {
   if (preferredPlanId !== null && !planIds.includes(preferredPlanId))
     throw unprocessable('preferred_plan_not_offered', 'preferred_plan_id must be one of plans; null prefers none.', [

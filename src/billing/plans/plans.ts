@@ -161,7 +161,7 @@ const blankPlan = (productId: string, currency: string, now: Date): PlanRow => (
   updatedAt: now,
 })
 
-/** No longer than ten years, so that every date a subscription can reach exists. */
+/** Spec silent: no longer than ten years, so that every date a subscription can reach exists. */
 const longestPeriod = { d: 3_660, w: 520, m: 120, y: 10 }
 const mostCycles = 1_000
 

@@ -123,7 +123,7 @@ export const updatePlan = (tx: Tx, businessId: string, plan: PlanRow) =>
   update billing_plan set ${tx(values(tx, plan))} where business_id = ${businessId} and id = ${plan.id}
   returning ${columns(tx)}`.then(only)
 
-/** The row stays for what was sold before; whatever offered the plan offers it no longer. */
+/** Spec silent: the row stays for what was sold before; whatever offered the plan offers it no longer. */
 export async function hidePlan(tx: Tx, businessId: string, plan: PlanRow, now: Date): Promise<void> {
   for (const table of ['billing_addon', 'billing_coupon', 'billing_multiplan'])
     await tx`
