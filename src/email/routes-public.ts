@@ -1,6 +1,7 @@
 import type { Route } from '../platform/endpoint.ts'
 import * as outbox from './outbox/endpoints.ts'
 import * as subscribe from './public/endpoints.ts'
+import * as view from './public/view.ts'
 import * as tracking from './tracking/endpoints.ts'
 
 /** Pages that people see, at the root of the server. */
@@ -15,6 +16,7 @@ export const publicPages: readonly Route[] = [
   ['POST', '/e/u/{token}', tracking.takeUnsubscribe],
   ['GET', '/e/p/{token}', tracking.showPreferences],
   ['POST', '/e/p/{token}', tracking.takePreferences],
+  ['GET', '/e/v/{token}', view.showMessage],
   ['GET', '/outbox/{token}', outbox.showOutbox],
   ['GET', '/outbox/{token}/{delivery_id}', outbox.showMessage],
   ['GET', '/outbox/{token}/{delivery_id}/html', outbox.showHtml],

@@ -52,6 +52,7 @@ export const trackPath = '/e/c/'
 export const openPath = '/e/o/'
 export const unsubscribePath = '/e/u/'
 export const preferencesPath = '/e/p/'
+export const viewPath = '/e/v/'
 
 // Not ASCII, so that nodemailer chooses quoted-printable for the parts; then replaced by our own pieces.
 const textMark = 'ppTextPartü'
@@ -279,6 +280,7 @@ export function mergeDataOf(recipient: Recipient, publicUrl: string): MergeData 
   data.email ??= recipient.email
   data.unsubscribeUrl = publicUrl + unsubscribePath + recipient.unsubscribeToken
   data.preferencesUrl = publicUrl + preferencesPath + recipient.unsubscribeToken
+  data.viewUrl = publicUrl + viewPath + recipient.trackToken
   ;(data as { [recipientKey]?: Recipient })[recipientKey] = recipient
   return data
 }
