@@ -2,6 +2,7 @@ import type { Service } from '../platform/service.ts'
 import { auditEmail } from './audit.ts'
 import { inboundLoop } from './bounces/inbound.ts'
 import { scheduleKeeper, scheduleWork } from './campaigns/schedule.ts'
+import { sendingEventTypes } from './delivery/event-types.ts'
 import { sendingKeeper, sendingLoop, sendingWork } from './delivery/jobs.ts'
 import { emailDemo } from './demo.ts'
 import { apiEventTypes } from './events.ts'
@@ -17,7 +18,7 @@ export const emailService: Service = {
   routes: emailRoutes,
   openRoutes: emailOpenRoutes,
   pages: [...publicPages],
-  eventTypes: apiEventTypes,
+  eventTypes: [...apiEventTypes, ...sendingEventTypes],
   work: platform => [
     ...subscriberWork(platform),
     ...scheduleWork(platform),
