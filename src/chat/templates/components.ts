@@ -41,7 +41,7 @@ function checkValue(field: string, value: Value): string {
 }
 
 /** `name` only where the template names its parameters. */
-export const textParameter = (_position: string, text: string, name: string | undefined) => ({
+export const textParameter = (text: string, name: string | undefined) => ({
   type: 'text',
   ...(name !== undefined && { parameter_name: name }),
   text,
@@ -66,7 +66,7 @@ function fill({ text, values = [], field, limit, named }: Filling) {
   const texts = values.map((value, index) => checkValue(`${field}[${index}]`, value))
   const rendered = fillPlaceholders(text, new Map(names.map((name, index) => [name, texts[index]!])))
   if ([...rendered].length > limit) throw wrong(field, `makes the text longer than ${limit} characters`)
-  return names.map((name, index) => textParameter(name, texts[index]!, named ? name : undefined))
+  return names.map((name, index) => textParameter(texts[index]!, named ? name : undefined))
 }
 
 const count = (number: number, unit: string) => `${number} ${unit}${number === 1 ? '' : 's'}`

@@ -29,7 +29,7 @@ export const templateAuthentication = kind({
     if ((bodyParams?.length ?? 0) > 1)
       throw unprocessable('template_parameters_wrong', 'bodyParams takes the code only.')
     checkCode(field, String(code))
-    const parameters = [textParameter('1', String(code), template.parameterFormat === 'NAMED' ? '1' : undefined)]
+    const parameters = [textParameter(String(code), template.parameterFormat === 'NAMED' ? '1' : undefined)]
     return templateContent(template, [
       { type: 'body', parameters },
       { type: 'button', sub_type: 'url', index: '0', parameters: [{ type: 'text', text: String(code) }] },
