@@ -16,8 +16,8 @@ export interface CodeSale {
 
 /**
  * Gives a subscription its code at its first payment, in the transaction of the payment: if that fails, the code is
- * free again. A subscription that has one keeps it. Spec silent: Undefined when the product has no codes, or none are left; the
- * latter is told, so that the merchant can add some.
+ * free again. A subscription that has one keeps it. Spec silent: a sale goes on without a code when the product has none
+ * or none are left; the latter is told, so that the merchant can add some.
  */
 export async function assignCode(tx: Tx, businessId: string, sale: CodeSale): Promise<string | undefined> {
   const [had] = await codeStore.codesOfSubscriptions(tx, businessId, [sale.subscriptionId])

@@ -21,7 +21,10 @@ export async function taxFor(db: Db, businessId: string, place: TaxPlace & { tax
 /** All taxes of a business, to choose from for many customers at once. */
 export const allTaxes = store.allTaxes
 
-/** Spec silent: all taxes of a place apply together. Those of the country and state, by its name or code; only where there are none, those of the whole country. */
+/**
+ * Those of the country and state, by its name or code; only where there are none, those of the whole country.
+ * Spec silent: all taxes of the place that is chosen apply together.
+ */
 export function chooseTaxes(taxes: readonly TaxRow[], place: TaxPlace): TaxRow[] {
   const country = countryCode(place.country ?? '')
   if (country === undefined) return []
