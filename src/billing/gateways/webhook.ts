@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
 import { settlePayment } from '../subscriptions/settle.ts'
-import { recordGatewayRefund, settleRefund } from '../transactions/refund.ts'
+import { recordGatewayRefund } from '../transactions/refund.ts'
+import { settleRefund } from '../transactions/settle-refund.ts'
 import * as transactions from '../transactions/store.ts'
 import type { GatewayEvent, Outcome } from './gateway.ts'
 import * as store from './store.ts'
