@@ -13,3 +13,5 @@ process.on('message', (ask: { kind: string; id: string }) => {
   process.send?.(ask.kind === 'quick' ? { id: ask.id, quick: [...waited] } : { id: ask.id, count: sink.count, last })
 })
 process.send?.({ port: sink.port })
+// Whoever started it is gone, so nobody will ask any more.
+process.on('disconnect', () => process.exit())
