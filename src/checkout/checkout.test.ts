@@ -159,6 +159,7 @@ describe('nobody pays twice', () => {
     await w.db`
       update checkout_order set state = 'placing', subscription_id = null, held_until = now() - interval '1 second'
       where business_id = ${business.id} and id = ${someone.hidden.order!}`
+    expect((await someone.get(`/checkout/${basicPage}`)).text).toContain('Choose your plan')
     expect((await someone.send(fields)).status).toBe(303)
     expect(await subscriptionsOf(ann.email!)).toHaveLength(1)
     expect(await chargesOf(ann.email!)).toHaveLength(1)

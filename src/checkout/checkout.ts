@@ -61,7 +61,8 @@ export async function showCheckout(visitation: Visitation<MultiplanPath>): Promi
     const notice = placedBefore(counter, order.subscriptionId)
     return render({ ...counter, visit: nextVisit(visit) }, { form: visitation.query, faults: {}, notice })
   }
-  if (order && order.state !== 'open') return continueOrder(counter, await stateOf(counter, order))
+  const free = order?.state === 'open' || (order?.state === 'placing' && !order.held)
+  if (order && !free) return continueOrder(counter, await stateOf(counter, order))
   const faults: Faults = visitation.query.refused ? { card_number: texts.faults.authenticationFailed } : {}
   return render(counter, { form: { ...visitation.query, ...order?.entry }, faults, notice: undefined })
 }

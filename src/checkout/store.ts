@@ -15,10 +15,13 @@ export interface OrderRow {
   /** what was typed, without the card */
   entry: Form | null
   language: string
+  /** somebody is placing it right now; one whose holder died is free again */
+  held: boolean
 }
 
 const columns = (db: Db) => db`
-  id, multiplan_id as "multiplanId", state, attempt, subscription_id as "subscriptionId", entry, language`
+  id, multiplan_id as "multiplanId", state, attempt, subscription_id as "subscriptionId", entry, language,
+  coalesce(held_until > now(), false) as held`
 
 /** The order, held for whoever asks first; undefined while another holds it or when it is placed. */
 export const holdOrder = (
