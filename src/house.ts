@@ -65,7 +65,7 @@ async function embeddedGround(
   }
   const release = await claimDataFolder(folder)
   try {
-    const maxConnections = Math.max(100, (config.poolSize + 30) * config.processes)
+    const maxConnections = Math.max(100, (2 * config.poolSize + 40) * config.processes)
     const keeper = await keepServer(() => startEmbeddedPostgres(folder, { onProgress: progress, maxConnections }))
     return {
       databaseUrl: keeper.url,

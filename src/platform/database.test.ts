@@ -68,3 +68,23 @@ test('a broken unique index is recognised by name', async () => {
   expect(isUniqueViolation(error, 'installation_pkey')).toBe(true)
   expect(isUniqueViolation(error, 'another')).toBe(false)
 })
+
+test('a transaction never shares its connection, however many statements wait before it', async () => {
+  const pool = w.platform.connect({ name: 'crowded', max: 2 })
+  await pool`create table crowd (number int)`
+  const add = (number: number) => pool`insert into crowd values (${number})`.then(() => {})
+  const sleep = (seconds: number) => pool`select pg_sleep(${seconds})`.then(() => {})
+  // Both connections are open and know the statements, so that from here on everything is pipelined.
+  await Promise.all([sleep(0.05), sleep(0.05), add(0), add(0), sleep(0.05), sleep(0.05), add(0), add(0)])
+  for (let before = 196; before <= 204; before++) {
+    const waiting = [sleep(0.05), sleep(0.05), ...Array.from({ length: before }, (_, number) => add(number))]
+    const begun = Array.from({ length: 4 }, () => pool.begin(tx => tx`insert into crowd values (-1)`.then(() => {})))
+    await Promise.all([...waiting, ...begun])
+  }
+  expect(only(await w.db<{ count: number }[]>`select count(*)::int as count from crowd where number = -1`).count).toBe(
+    36,
+  )
+  const open = await w.db`
+    select 1 from pg_stat_activity where application_name = 'pennypost crowded' and state = 'idle in transaction'`
+  expect(open).toHaveLength(0)
+})

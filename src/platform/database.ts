@@ -31,6 +31,11 @@ export interface ConnectOptions {
   onNotice?: (message: string) => void
 }
 
+/**
+ * Transactions have connections of their own. The driver pipelines statements onto busy connections, BEGIN too; where
+ * such a connection has much to write, BEGIN runs but the connection is not reserved, and strangers' statements then
+ * run inside a transaction that nobody commits. A connection that only ever serves transactions is idle when BEGIN comes.
+ */
 export function connect(url: string, options: ConnectOptions): Pool {
   const settings: postgres.Options<typeof types> = {
     types,
@@ -49,9 +54,19 @@ export function connect(url: string, options: ConnectOptions): Pool {
     onnotice: notice => options.onNotice?.(String(notice.message)),
   }
   const socket = connectionFromUrl(url)
-  const pool = socket ? postgres({ ...settings, ...socket }) : postgres(url, settings)
-  pool.begin = survivingBegin(pool.begin.bind(pool) as Begin) as Pool['begin']
-  return pool
+  const open = (max: number) =>
+    socket ? postgres({ ...settings, ...socket, max }) : postgres(url, { ...settings, max })
+  const transactions = open(options.max)
+  const begin = survivingBegin(transactions.begin.bind(transactions) as Begin) as Pool['begin']
+  if (options.max === 1) return Object.assign(transactions, { begin })
+  const statements = open(Math.max(2, Math.ceil(options.max / 2)))
+  const end = statements.end.bind(statements)
+  return Object.assign(statements, {
+    begin,
+    end: async (how?: { timeout?: number }) => {
+      await Promise.all([end(how), transactions.end(how)])
+    },
+  })
 }
 
 type Begin = <T>(run: (tx: Tx) => T | Promise<T>) => Promise<T>
