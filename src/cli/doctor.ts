@@ -1,7 +1,8 @@
 import { statfs } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { describeDatabase } from '../accounts/store.ts'
-import type { Command } from './command.ts'
+import type { Command, Console } from './command.ts'
+import { doctorEmail } from './doctor-email.ts'
 
 interface Check {
   name: string
@@ -10,8 +11,9 @@ interface Check {
 
 /** Looks at what a program like this usually lacks, and says it in words. */
 export const doctorCommand: Command = {
-  usage: 'doctor',
-  async run({ config, print, withHouse }) {
+  usage: 'doctor | doctor email --sender ADDRESS [--business ID] [--selector S]',
+  async run({ args, config, print, withHouse }) {
+    if (args[0] === 'email') return lookAtEmail(args.slice(1), { print, withHouse })
     let failed = 0
     const look = async ({ name, run }: Check) => {
       try {
@@ -68,6 +70,14 @@ export const doctorCommand: Command = {
       )
     if (failed > 0) process.exitCode = 1
   },
+}
+
+const marks = { ok: 'ok    ', advice: 'note  ', fault: 'WRONG ' } as const
+
+async function lookAtEmail(args: string[], { print, withHouse }: Pick<Console, 'print' | 'withHouse'>): Promise<void> {
+  const findings = await withHouse(({ platform }) => doctorEmail(platform, args))
+  for (const { level, text } of findings) print(marks[level] + text)
+  if (findings.some(finding => finding.level === 'fault')) process.exitCode = 1
 }
 
 async function freeDisk(folder: string): Promise<string> {
