@@ -3,6 +3,7 @@ import type { Tx } from '../platform/database.ts'
 import { type EventType, emit, type NewEvent } from '../platform/events.ts'
 import { type Context, eventOf } from './context.ts'
 import { customersByIds, showCustomer } from './customers/customers.ts'
+import { invoiceExample, paymentExample, subscriptionExample } from './event-examples.ts'
 import { InvoiceEventSchema } from './invoices/schema.ts'
 import { showInvoices } from './invoices/show.ts'
 import type { InvoiceRow } from './invoices/store.ts'
@@ -66,12 +67,9 @@ const about = (type: string, summary: string, data: EventType['data'], example: 
   data,
   example,
 })
-const subscription = (type: string, summary: string) =>
-  about(type, summary, SubscriptionSchema, { id, status: 'live', quantity: 1, amount: 30 })
-const invoice = (type: string, summary: string) =>
-  about(type, summary, InvoiceEventSchema, { id, invoice_id: 'INV-1', amount: 30, due_amount: 0, status: 'paid' })
-const payment = (type: string, summary: string) =>
-  about(type, summary, TransactionSchema, { id, type: 'payment', status: 'success', amount: 30, currency_code: 'USD' })
+const subscription = (type: string, summary: string) => about(type, summary, SubscriptionSchema, subscriptionExample)
+const invoice = (type: string, summary: string) => about(type, summary, InvoiceEventSchema, invoiceExample)
+const payment = (type: string, summary: string) => about(type, summary, TransactionSchema, paymentExample)
 const credit = (type: string, summary: string) =>
   about(type, summary, CreditSchema, { id, subscription_id: id, customer_id: id, amount: 12.5, remaining_amount: 12.5 })
 

@@ -126,9 +126,7 @@ describe('GET /events/types', () => {
       expect(summary.length).toBeGreaterThan(10)
       expect(schema.type ?? schema.anyOf ?? schema.allOf).toBeDefined()
       expect(Object.keys(example).length).toBeGreaterThan(0)
-      // An example may be shorter than the real thing, but what it shows must be of the documented kind.
-      const wrong = compileValidator(schema, 'body')(example).error?.errors ?? []
-      expect([type, wrong.filter(error => error.message !== 'is required')]).toEqual([type, []])
+      expect([type, compileValidator(schema, 'body')(example).error?.message]).toEqual([type, undefined])
       expect(page).toContain(`id="event-${type}"`)
     }
   })
