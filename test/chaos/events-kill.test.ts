@@ -68,7 +68,7 @@ test('kill -9 while delivering: nothing is lost, what comes twice has the same i
       .toBe(0)
     for (const { path, secret } of hooks) {
       const calls = to.to(path)
-      const firsts = [...new Map(calls.toReversed().map(call => [call.id, call])).values()].toReversed()
+      const firsts = calls.filter((call, index) => calls.findIndex(other => other.id === call.id) === index)
       expectOrder(firsts, objects)
       for (const call of calls) {
         expect(call.body).toBe(firsts.find(one => one.id === call.id)?.body)

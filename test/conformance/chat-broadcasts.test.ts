@@ -115,9 +115,10 @@ describe('broadcasts through the sandbox', () => {
   })
 
   test('cancelled, what waits is not sent', async () => {
-    await shop.chat.post('/contacts', people(300))
+    expect((await shop.chat.post('/contacts', people(300))).status).toBe(200)
     const { _id } = (await create()).body.data
     await stepBroadcasts(w.platform)
+    expect(await read(_id)).toMatchObject({ status: 'sending', report: { audience: 300 } })
     await shop.chat.post(`/broadcasts/${_id}/cancel`)
     await run()
     expect(await read(_id)).toMatchObject({ status: 'cancelled', report: { accepted: 200, cancelled: 100, queued: 0 } })
@@ -222,9 +223,10 @@ describe('broadcasts through the platform', () => {
   })
 
   test('a STOP that comes while it is under way counts', async () => {
-    await shop.chat.post('/contacts', people(300))
+    expect((await shop.chat.post('/contacts', people(300))).status).toBe(200)
     const { _id } = (await create()).body.data
     await stepBroadcasts(w.platform)
+    expect(await read(_id)).toMatchObject({ status: 'sending', report: { audience: 300 } })
     const [waiting] = await w.db<{ recipient: string }[]>`
       select recipient from chat_message where business_id = ${shop.id} and status = 'queued' limit 1`
     fake.news.length = 0
