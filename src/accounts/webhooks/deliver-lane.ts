@@ -65,11 +65,16 @@ export const newLane = ({ businessId, endpointId, failures, failingSince }: Clai
 /** How many more deliveries it wants to hold; one at a time while it fails. */
 export const roomOf = (lane: Lane): number => (lane.failures > 0 ? 1 : lane.width * heldPerWidth) - lane.held.size
 
-/** Takes a due delivery, in the order of the feed. False: an earlier one of the same object is not here; it must stand back. */
+/**
+ * Takes a due delivery, in the order of the feed. False: the one just before it of the same object is not the last of
+ * the chain here (it stands back itself, or its result is not written yet), so this one must stand back too.
+ */
 export function take(lane: Lane, row: DueRow): boolean {
   const chain = lane.chains.get(row.objectId)
-  if (chain) chain.push(row)
-  else if (row.headId === row.eventId) {
+  if (chain) {
+    if (chain.at(-1)?.eventId !== row.previousId) return false
+    chain.push(row)
+  } else if (row.previousId === null) {
     lane.chains.set(row.objectId, [row])
     lane.ready.push(row.objectId)
   } else return false

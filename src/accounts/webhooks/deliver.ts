@@ -268,7 +268,7 @@ const standBackOf = (row: store.DueRow, now: Date) => ({
   businessId: row.businessId,
   endpointId: row.endpointId,
   eventId: row.eventId,
-  until: new Date(Math.max(row.headAt.getTime(), now.getTime() + 1)),
+  until: new Date(Math.max(row.previousAt?.getTime() ?? 0, now.getTime() + 1)),
 })
 
 const goneEvent = (at: Date) => ({

@@ -24,9 +24,9 @@ export interface DueRow extends EndpointKey {
   source: string | null
   dataText: string | null
   createdAt: Date | null
-  /** the earliest waiting delivery of the same object: until it is done, this one must wait */
-  headId: string
-  headAt: Date
+  /** the waiting delivery just before it of the same object, if there is one: until it is done, this one must wait */
+  previousId: string | null
+  previousAt: Date | null
 }
 
 export interface ResultRow extends EndpointKey {
@@ -101,7 +101,7 @@ export const dueDeliveries = (
     select due.business_id as "businessId", due.endpoint_id as "endpointId", due.event_id as "eventId", due.position,
       due.object_id as "objectId", due.attempts, due.first_attempt_at as "firstAttemptAt", due.event_type as type,
       event.source, event.data::text as "dataText", event.created_at as "createdAt",
-      head.event_id as "headId", head.next_attempt_at as "headAt"
+      previous.event_id as "previousId", previous.next_attempt_at as "previousAt"
     from unnest(${businessIds}::text[], ${endpointIds}::text[], ${asked.map(one => one.room)}::int[])
       as asked (business_id, endpoint_id, room)
     cross join lateral (
@@ -110,11 +110,11 @@ export const dueDeliveries = (
         and delivery.state = 'waiting' and delivery.next_attempt_at <= ${options.now}
         and delivery.event_id <> all(${options.held}::text[])
       order by delivery.next_attempt_at, delivery.position limit asked.room) due
-    cross join lateral (
+    left join lateral (
       select event_id, next_attempt_at from account_webhook_delivery earlier
       where earlier.business_id = due.business_id and earlier.endpoint_id = due.endpoint_id
-        and earlier.object_id = due.object_id and earlier.state = 'waiting'
-      order by earlier.position limit 1) head
+        and earlier.object_id = due.object_id and earlier.state = 'waiting' and earlier.position < due.position
+      order by earlier.position desc limit 1) previous on true
     left join event on event.business_id = due.business_id and event.id = due.event_id
     order by due.position`
 }
