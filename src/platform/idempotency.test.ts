@@ -52,6 +52,12 @@ test('same key, other body: 422; another path, method or business: another reque
   expect((await other.account.post('/keys', { service: 'chat' }, withKey('reused'))).status).toBe(200)
 })
 
+test('a slash at the end makes it no other request', async () => {
+  const first = await shop.account.post('/keys', { service: 'email' }, withKey('slash'))
+  const second = await shop.account.post('/keys/', { service: 'email' }, withKey('slash'))
+  expect(second.text).toBe(first.text)
+})
+
 test('nothing is kept of a refused request, so that the corrected one may use the key', async () => {
   expect((await shop.account.post('/keys', { service: 'fax' }, withKey('corrected'))).status).toBe(400)
   expect((await shop.account.post('/keys', { service: 'email' }, withKey('corrected'))).status).toBe(200)

@@ -169,7 +169,8 @@ async function handle(
   const keyed: KeyedRequest = {
     businessId: call.business.id,
     method: request.method,
-    path: request.url.split('?')[0] ?? '',
+    // With and without the last slash it is one route.
+    path: (request.url.split('?')[0] ?? '').replace(/\/$/, ''),
     key: checkKey(String(key)),
     requestHash: createHash('sha256')
       .update(JSON.stringify([request.query, request.body ?? null]))

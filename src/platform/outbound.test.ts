@@ -7,7 +7,8 @@ import { brotliCompressSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
 import { parseAddressRules } from './addresses.ts'
-import { createOutbound, type Outbound, OutboundRefused } from './outbound.ts'
+import { createOutbound, type Outbound } from './outbound.ts'
+import { OutboundRefused } from './outbound-refused.ts'
 
 // 127.0.0.1 stands for the public internet here, 127.0.0.2 for the house's own network.
 const OPEN = '127.0.0.1'

@@ -8,10 +8,18 @@
  */
 import { lookup as systemLookup } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
-import { promisify } from 'node:util'
-import { brotliDecompress, unzip, zstdDecompress } from 'node:zlib'
-import { Agent, type Dispatcher, errors } from 'undici'
+import { Agent } from 'undici'
 import { addressCheck } from './addresses.ts'
+import {
+  type Call,
+  decompress,
+  exchange,
+  type Hop,
+  type HopAnswer,
+  isRedirect,
+  requestHeaders,
+} from './outbound-exchange.ts'
+import { explain, OutboundRefused, privateAddress, refusal, timedOut, unresolvable } from './outbound-refused.ts'
 
 export interface OutboundRules {
   /** Addresses or CIDR blocks that may be reached although they are not public. */
@@ -35,10 +43,7 @@ export interface OutboundOptions {
   signal?: AbortSignal
 }
 
-export interface OutboundAnswer {
-  status: number
-  headers: Record<string, string>
-  body: Buffer
+export interface OutboundAnswer extends HopAnswer {
   /** The last one, after redirects. */
   url: string
   durationMs: number
@@ -52,49 +57,7 @@ export interface Outbound {
   close(): Promise<void>
 }
 
-export type OutboundReason =
-  | 'not_http'
-  | 'credentials_in_url'
-  | 'private_address'
-  | 'unresolvable'
-  | 'too_large'
-  | 'too_many_redirects'
-  | 'bad_redirect'
-  | 'timeout'
-  | 'connection'
-
-/** The message is a sentence for the user and never names an address; the cause is for the log and may. */
-export class OutboundRefused extends Error {
-  readonly reason: OutboundReason
-  /** True when it is certain that no byte of the request left. */
-  readonly notSent: boolean
-
-  constructor(reason: OutboundReason, message: string, options: { notSent: boolean; cause?: unknown }) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause })
-    this.name = 'OutboundRefused'
-    this.reason = reason
-    this.notSent = options.notSent
-  }
-}
-
 type Resolve = (hostname: string) => Promise<string[]>
-
-/** One call over all its hops. */
-interface Call {
-  signal: AbortSignal
-  maxBytes: number
-  cut: boolean
-  sent: boolean
-}
-
-interface Hop {
-  url: URL
-  method: string
-  headers: Record<string, string>
-  body: string | Uint8Array | undefined
-}
-
-type HopAnswer = Pick<OutboundAnswer, 'status' | 'headers' | 'body'>
 
 const CONNECTIONS_PER_ORIGIN = 32
 const CONNECT_TIMEOUT_MS = 10_000
@@ -181,62 +144,6 @@ async function fetchGuarded(
   }
 }
 
-function exchange(agent: Agent, call: Call, hop: Hop, followed: boolean): Promise<HopAnswer> {
-  return new Promise<HopAnswer>((resolve, reject) => {
-    let controller: Dispatcher.DispatchController | undefined
-    const answer = { status: 0, headers: {} as Record<string, string> }
-    const chunks: Buffer[] = []
-    let size = 0
-
-    const stop = () => {
-      done(() => reject(call.signal.reason))
-      controller?.abort(call.signal.reason)
-    }
-    const done = (settle: () => void) => {
-      call.signal.removeEventListener('abort', stop)
-      settle()
-    }
-    if (call.signal.aborted) return reject(call.signal.reason)
-    call.signal.addEventListener('abort', stop)
-
-    agent.dispatch(requestOf(hop), {
-      // Comes just before the first byte is written. A call that ended while it waited for a connection stops here.
-      onRequestStart(started) {
-        call.signal.throwIfAborted()
-        controller = started
-        call.sent = true
-      },
-      onResponseStart(started, status, headers) {
-        if (status < 200) return
-        answer.status = status
-        answer.headers = textHeaders(headers)
-        if (followed && isRedirect(answer)) {
-          // Nobody reads the page that comes with a redirect, and it may be endless.
-          done(() => resolve({ ...answer, body: Buffer.alloc(0) }))
-          started.abort(new Error('Redirected'))
-        } else if (!call.cut && hop.method !== 'HEAD' && Number(answer.headers['content-length']) > call.maxBytes) {
-          throw tooLarge(hop.url, call.maxBytes)
-        }
-      },
-      onResponseData(started, chunk) {
-        size += chunk.length
-        if (size > call.maxBytes && !call.cut) throw tooLarge(hop.url, call.maxBytes)
-        chunks.push(chunk)
-        if (size > call.maxBytes) {
-          done(() => resolve({ ...answer, body: Buffer.concat(chunks).subarray(0, call.maxBytes) }))
-          started.abort(new Error('Enough was read'))
-        }
-      },
-      onResponseEnd: () => done(() => resolve({ ...answer, body: Buffer.concat(chunks) })),
-      onResponseError: (_, error) => done(() => reject(error)),
-    })
-  })
-}
-
-function requestOf({ url, method, headers, body }: Hop): Dispatcher.DispatchOptions {
-  return { origin: url.origin, path: url.pathname + url.search, method, headers, body }
-}
-
 function parseTarget(text: string): URL {
   const url = URL.parse(text)
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
@@ -249,10 +156,6 @@ function parseTarget(text: string): URL {
 }
 
 // Redirects
-
-function isRedirect(answer: Pick<HopAnswer, 'status' | 'headers'>): boolean {
-  return [301, 302, 303, 307, 308].includes(answer.status) && answer.headers.location !== undefined
-}
 
 function redirected(hop: Hop, answer: HopAnswer): Hop | undefined {
   if (!isRedirect(answer)) return undefined
@@ -277,64 +180,6 @@ function redirectTarget(location: string, base: URL): URL {
       notSent: false,
       cause,
     })
-  }
-}
-
-// Headers and bodies
-
-const STEERING_HEADERS = new Set([
-  'accept-encoding',
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'keep-alive',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
-
-function requestHeaders(given: Record<string, string> = {}): Record<string, string> {
-  const entries = Object.entries(given).map(([name, value]) => [name.toLowerCase(), value] as const)
-  return {
-    'user-agent': 'Pennypost',
-    ...Object.fromEntries(entries.filter(([name]) => !STEERING_HEADERS.has(name))),
-    'accept-encoding': 'identity',
-  }
-}
-
-function textHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
-  )
-}
-
-type Decoder = (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
-
-const DECODERS = new Map<string, Decoder>([
-  ['gzip', promisify(unzip)],
-  ['x-gzip', promisify(unzip)],
-  ['deflate', promisify(unzip)],
-  ['br', promisify(brotliDecompress)],
-  ['zstd', promisify(zstdDecompress)],
-])
-
-/** Identity is asked for; stores that keep files compressed answer compressed all the same. */
-async function decompress(answer: HopAnswer, maxBytes: number, url: URL): Promise<HopAnswer> {
-  const { 'content-encoding': encoding = 'identity', ...headers } = answer.headers
-  if (answer.body.length === 0 || encoding.toLowerCase() === 'identity') return answer
-  const decode = DECODERS.get(encoding.trim().toLowerCase())
-  try {
-    if (!decode) throw new Error(`Unknown content-encoding ${encoding}`)
-    const body = await decode(answer.body, { maxOutputLength: maxBytes })
-    return { status: answer.status, headers: { ...headers, 'content-length': String(body.length) }, body }
-  } catch (cause) {
-    if (codeOf(cause) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(url, maxBytes)
-    const message = `The answer of ${url.host} is compressed in a way that cannot be read.`
-    throw new OutboundRefused('connection', message, { notSent: false, cause })
   }
 }
 
@@ -369,44 +214,3 @@ function refusePrivateLiteral(url: URL, isAllowed: (address: string) => boolean)
   const host = url.hostname.replace(/^\[|\]$/g, '')
   if (isIP(host) && !isAllowed(host)) throw privateAddress(url.hostname)
 }
-
-// Refusals
-
-/** Says notSent for its own place; `explain` takes it back where an earlier hop was sent. */
-function refusal(reason: OutboundReason, message: string, cause?: unknown): OutboundRefused {
-  return new OutboundRefused(reason, message, { notSent: true, cause })
-}
-
-const privateAddress = (host: string) =>
-  refusal('private_address', `${host} is not on the public internet, so it is not fetched.`)
-
-const unresolvable = (host: string, cause?: unknown) =>
-  refusal('unresolvable', `The name ${host} was not found.`, cause)
-
-const timedOut = (url: URL, cause?: unknown) => refusal('timeout', `${url.host} did not answer in time.`, cause)
-
-const tooLarge = (url: URL, maxBytes: number) =>
-  refusal('too_large', `The answer of ${url.host} is larger than ${maxBytes} bytes.`)
-
-const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : '')
-
-function explain(error: unknown, url: URL, sent: boolean): unknown {
-  // A method or header that HTTP cannot carry is a mistake of the caller.
-  if (error instanceof errors.InvalidArgumentError) return error
-  const { reason, message, cause } = error instanceof OutboundRefused ? error : refusalOf(error, url)
-  return new OutboundRefused(reason, message, { notSent: !sent, cause })
-}
-
-function refusalOf(error: unknown, url: URL): OutboundRefused {
-  const code = codeOf(error)
-  if (error instanceof errors.ConnectTimeoutError || code === 'ETIMEDOUT') return timedOut(url, error)
-  if (error instanceof errors.HeadersOverflowError) return tooLargeHeaders(url, error)
-  if (/CERT|^ERR_TLS|^UNABLE_TO_/.test(code)) {
-    return refusal('connection', `The certificate of ${url.host} is not valid.`, error)
-  }
-  if (code === 'ECONNREFUSED') return refusal('connection', `${url.host} refused the connection.`, error)
-  return refusal('connection', `The connection to ${url.host} failed.`, error)
-}
-
-const tooLargeHeaders = (url: URL, cause: unknown) =>
-  refusal('too_large', `The headers of ${url.host} are larger than ${MAX_HEADER_BYTES} bytes.`, cause)

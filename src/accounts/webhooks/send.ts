@@ -1,4 +1,5 @@
-import { type Outbound, OutboundRefused } from '../../platform/outbound.ts'
+import type { Outbound } from '../../platform/outbound.ts'
+import { OutboundRefused } from '../../platform/outbound-refused.ts'
 import { type Message, requestHeaders, type Target } from './sign.ts'
 
 export const defaultTimeoutMs = 10_000

@@ -1,6 +1,7 @@
 import type { Database, Db } from '../../platform/database.ts'
 import { newId } from '../../platform/ids.ts'
-import { type Outbound, OutboundRefused } from '../../platform/outbound.ts'
+import type { Outbound } from '../../platform/outbound.ts'
+import { OutboundRefused } from '../../platform/outbound-refused.ts'
 import type { Platform } from '../../platform/platform.ts'
 import { fail, notFound, unprocessable } from '../../platform/problem.ts'
 import type { Secrets } from '../../platform/secrets.ts'

@@ -1,4 +1,5 @@
-import { type Outbound, type OutboundAnswer, OutboundRefused } from '../../platform/outbound.ts'
+import type { Outbound, OutboundAnswer } from '../../platform/outbound.ts'
+import { OutboundRefused } from '../../platform/outbound-refused.ts'
 import type { Platform } from '../../platform/platform.ts'
 import { badGateway, outcomeUnknown, unprocessable } from '../../platform/problem.ts'
 import type { Channel, Outcome, PlatformAnswer, PlatformError, PlatformTemplate } from './channel.ts'

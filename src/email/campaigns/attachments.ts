@@ -1,4 +1,5 @@
-import { type Outbound, OutboundRefused } from '../../platform/outbound.ts'
+import type { Outbound } from '../../platform/outbound.ts'
+import { OutboundRefused } from '../../platform/outbound-refused.ts'
 import { unprocessable } from '../../platform/problem.ts'
 
 export interface Attachment {
