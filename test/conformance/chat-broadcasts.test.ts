@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { stepBroadcasts } from '../../src/chat/broadcasts/loops.ts'
+import { claimQueued } from '../../src/chat/broadcasts/store.ts'
 import { processAllNews } from '../../src/chat/channel/loops.ts'
 import { type FakePlatform, fakeAccountId, fakeNumberId, incomingChange, startFakePlatform } from '../fake-platform.ts'
 import { type TestBusiness, type World, world } from '../world.ts'
@@ -112,6 +113,21 @@ describe('broadcasts through the sandbox', () => {
     const twice = await w.db`
       select recipient from chat_message where business_id = ${shop.id} group by recipient having count(*) > 1`
     expect(twice).toHaveLength(0)
+  })
+
+  test('a claim takes no more than it asks for, whatever the database believes of the size', async () => {
+    await shop.chat.post('/contacts', people(300))
+    await create()
+    await run()
+    // All that is known of the table is the first shop, so nobody expects the second one to have any messages.
+    await w.db`analyze chat_message`
+    shop = await w.business()
+    await approvedTemplate(w, shop, template)
+    await shop.chat.post('/contacts', people(300))
+    const { _id } = (await create()).body.data
+    await stepBroadcasts(w.platform)
+    expect((await read(_id)).report).toMatchObject({ accepted: 200, queued: 100 })
+    expect(await w.db.begin(tx => claimQueued(tx, shop.id, _id, { limit: 3, leaseSeconds: 60 }))).toHaveLength(3)
   })
 
   test('cancelled, what waits is not sent', async () => {

@@ -113,9 +113,13 @@ export const insertFrozen = (
   from jsonb_to_recordset(${db.json(messages as never)}::jsonb) as x (
     id text, "contactId" text, recipient text, payload jsonb, status text, error jsonb)`
 
+/** Locked in the order of ids like everywhere, so that a change of many contacts at the same time can't wait in a circle. */
 export const nameBroadcastOnContacts = (db: Db, businessId: string, broadcastId: string, ids: string[]) => db`
+  with locked as materialized (
+    select id as locked_id from chat_contact where business_id = ${businessId} and id = any(${ids})
+    order by id for no key update)
   update chat_contact set broadcast_ids = broadcast_ids || ${broadcastId}::text
-  where business_id = ${businessId} and id = any(${ids})`
+  from locked where business_id = ${businessId} and id = locked_id`
 
 export const advanceFreeze = (
   db: Db,
@@ -151,21 +155,25 @@ export const cancelQueued = (db: Db, businessId: string, broadcastId: string, no
   update chat_message set status = 'cancelled', updated_at = ${now}
   where business_id = ${businessId} and broadcast_id = ${broadcastId} and status = 'queued'`
 
-/** Takes what is due, durably, before anything leaves; a paused broadcast gives nothing. */
+/**
+ * Takes what is due, durably, before anything leaves; a paused broadcast gives nothing. Those to take are chosen once, apart
+ * from the update: a subquery with a limit may be asked again for every row, and skipping what it locked it takes further ones.
+ */
 export const claimQueued = (
   db: Db,
   businessId: string,
   broadcastId: string,
   { limit, leaseSeconds }: { limit: number; leaseSeconds: number },
 ) => db<MessageRow[]>`
-  update chat_message set status = 'sending', attempt = attempt + 1, lease_until = now() + ${leaseSeconds} * interval '1 second'
-  where business_id = ${businessId} and id in (
-    select id from chat_message
+  with due as materialized (
+    select id as due_id from chat_message
     where business_id = ${businessId} and broadcast_id = ${broadcastId} and status = 'queued'
       and (not_before is null or not_before <= now())
       and exists (select 1 from chat_broadcast
                   where business_id = ${businessId} and id = ${broadcastId} and status = 'sending' for share)
     order by id limit ${limit} for update skip locked)
+  update chat_message set status = 'sending', attempt = attempt + 1, lease_until = now() + ${leaseSeconds} * interval '1 second'
+  from due where business_id = ${businessId} and id = due_id
   returning ${messageColumns(db)}`
 
 export const contactsOf = (db: Db, businessId: string, ids: string[]) => db<ContactRow[]>`

@@ -37,9 +37,10 @@ export const contactById = (db: Db, businessId: string, id: string) =>
   db<ContactRow[]>`
   select ${contactColumns(db)} from chat_contact contact where business_id = ${businessId} and id = ${id}`.then(first)
 
+/** Without the key: messages may still be written to the contact meanwhile, they only need it to stay. */
 export const lockContact = (db: Db, businessId: string, id: string) =>
   db<ContactRow[]>`
-  select ${contactColumns(db)} from chat_contact contact where business_id = ${businessId} and id = ${id} for update`.then(
+  select ${contactColumns(db)} from chat_contact contact where business_id = ${businessId} and id = ${id} for no key update`.then(
     first,
   )
 
@@ -61,7 +62,7 @@ export const contactsByNumbers = (db: Db, businessId: string, numbers: string[])
   where identity.business_id = ${businessId} and identity.kind = 'phone' and identity.value = any(${numbers})`
 
 export const lockContacts = (db: Db, businessId: string, ids: string[]) => db`
-  select 1 from chat_contact where business_id = ${businessId} and id = any(${ids}) order by id for update`
+  select 1 from chat_contact where business_id = ${businessId} and id = any(${ids}) order by id for no key update`
 
 export const contactByUserId = (db: Db, businessId: string, userId: string) =>
   db<ContactRow[]>`
