@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type World, world } from '../../test/world.ts'
-import { beginWithRetry, isPassing, isUniqueViolation, nested, only } from './database.ts'
+import { beginWithRetry, isPassing, isUniqueViolation, nested, only, sendAlong, type Tx } from './database.ts'
 
 let w: World
 beforeAll(async () => {
@@ -87,4 +87,38 @@ test('a transaction never shares its connection, however many statements wait be
   const open = await w.db`
     select 1 from pg_stat_activity where application_name = 'pennypost crowded' and state = 'idle in transaction'`
   expect(open).toHaveLength(0)
+})
+
+test('a statement sent along with COMMIT fails the transaction as an awaited one does', async () => {
+  const add = (tx: Tx, name: string) => sendAlong(tx, tx`insert into installation (name, value) values (${name}, '0')`)
+  await w.db.begin(tx => add(tx, 'along'))
+  const twice = w.db.begin(async tx => {
+    await tx`insert into installation (name, value) values ('before along', '0')`
+    await add(tx, 'along')
+    return 'committed'
+  })
+  await expect(twice).rejects.toMatchObject({ code: '23505' })
+  const twiceWithMore = w.db.begin(async tx => {
+    await add(tx, 'along')
+    await tx`insert into installation (name, value) values ('after along', '0')`
+  })
+  await expect(twiceWithMore).rejects.toMatchObject({ code: '23505' })
+  expect(await w.db`select name from installation where name like '%along' order by name`).toEqual([{ name: 'along' }])
+})
+
+test('one sent along within a savepoint is undone with it alone', async () => {
+  const add = (tx: Tx, name: string) => sendAlong(tx, tx`insert into installation (name, value) values (${name}, '0')`)
+  await w.db.begin(async tx => {
+    await add(tx, 'kept inside')
+    const undone = nested(tx).begin(async inner => {
+      await add(inner, 'undone inside')
+      await add(inner, 'kept inside')
+    })
+    await expect(undone).rejects.toMatchObject({ code: '23505' })
+    await nested(tx).begin(inner => add(inner, 'other inside'))
+  })
+  expect(await w.db`select name from installation where name like '% inside' order by name`).toEqual([
+    { name: 'kept inside' },
+    { name: 'other inside' },
+  ])
 })

@@ -79,6 +79,7 @@ type Begin = <T>(run: (tx: Tx) => T | Promise<T>) => Promise<T>
 function survivingBegin(begin: Begin): Begin {
   return async run => {
     let lost = false
+    const sentAlong: Promise<unknown>[] = []
     const standStill = new Promise<never>(() => {})
     const settle = async <T>(running: T | Promise<T>): Promise<T> => {
       try {
@@ -91,26 +92,46 @@ function survivingBegin(begin: Begin): Begin {
         throw error
       }
     }
-    const guard = (tx: Tx): Tx =>
+    const guard = (tx: Tx, along: Promise<unknown>[]): Tx =>
       new Proxy(tx, {
         apply: (target, self, given) => (lost ? standStill : Reflect.apply(target as never, self, given)),
         get(target, name) {
+          if (name === alongKey) return along
           if (name === 'savepoint')
             return (...given: [...unknown[], (inner: Tx) => unknown]) =>
-              (target.savepoint as (...all: unknown[]) => unknown)(...given.slice(0, -1), (inner: Tx) =>
-                settle((given.at(-1) as (inner: Tx) => unknown)(guard(inner))),
-              )
+              (target.savepoint as (...all: unknown[]) => unknown)(...given.slice(0, -1), async (inner: Tx) => {
+                const innerAlong: Promise<unknown>[] = []
+                const result = await settle((given.at(-1) as (inner: Tx) => unknown)(guard(inner, innerAlong)))
+                // What fails within a savepoint must be known before it ends: only then is it undone alone.
+                await Promise.all(innerAlong)
+                return result
+              })
           if (name === 'unsafe' && lost) return () => standStill
           return Reflect.get(target, name)
         },
       })
     try {
-      return (await begin(tx => settle(run(guard(tx))))) as Awaited<ReturnType<typeof run>>
+      const result = (await begin(tx => settle(run(guard(tx, sentAlong))))) as Awaited<ReturnType<typeof run>>
+      // Where one of them failed, COMMIT was a rollback without an error of its own.
+      await Promise.all(sentAlong)
+      return result
     } catch (error) {
       lost = true
       throw error
     }
   }
+}
+
+const alongKey = Symbol('sent along')
+
+/**
+ * For a statement whose answer nobody needs: it is sent without waiting, and travels with the statements after it, at best with
+ * COMMIT. It fails the transaction as an awaited one does: `begin` answers only when all of them are known to have worked.
+ */
+export async function sendAlong(tx: Tx, statement: postgres.PendingQuery<postgres.Row[]>): Promise<void> {
+  const along = (tx as unknown as { [alongKey]?: Promise<unknown>[] })[alongKey]
+  if (along) along.push(statement.execute())
+  else await statement
 }
 
 export const first = <T>(rows: readonly T[]): T | undefined => rows[0]

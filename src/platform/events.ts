@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import type { Tx } from './database.ts'
+import { sendAlong, type Tx } from './database.ts'
 import { newIds } from './ids.ts'
 
 /** Who caused it: a person on a page, the passing of time, a call of the API, the dashboard, or the outside world telling us. */
@@ -38,16 +38,21 @@ export async function emit(tx: Tx, ...events: NewEvent[]): Promise<void> {
   const now = new Date()
   if (events.length === 1) {
     const { businessId, type, source, objectId, data, at = now } = events[0]!
-    await tx`
+    return sendAlong(
+      tx,
+      tx`
       insert into event (business_id, id, type, source, object_id, data, created_at)
-      values (${businessId}, ${ids[0]!}, ${type}, ${source}, ${objectId}, ${JSON.stringify(data)}::text::json, ${at})`
-    return
+      values (${businessId}, ${ids[0]!}, ${type}, ${source}, ${objectId}, ${JSON.stringify(data)}::text::json, ${at})`,
+    )
   }
   const column = (of: (event: NewEvent) => string) => events.map(of)
-  await tx`
+  await sendAlong(
+    tx,
+    tx`
     insert into event (business_id, id, type, source, object_id, data, created_at)
     select * from unnest(${column(event => event.businessId)}::text[], ${ids}::text[], ${column(event => event.type)}::text[],
       ${column(event => event.source)}::text[], ${column(event => event.objectId)}::text[],
       string_to_array(${column(event => JSON.stringify(event.data)).join('\n')}::text, E'\n')::json[],
-      ${column(event => (event.at ?? now).toISOString())}::timestamptz[])`
+      ${column(event => (event.at ?? now).toISOString())}::timestamptz[])`,
+  )
 }
