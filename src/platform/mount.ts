@@ -125,9 +125,18 @@ function addRoute(scope: FastifyInstance, scene: Scene, [method, path, endpoint]
     },
     ...(endpoint.accepts === 'stream' && { bodyLimit: 10 * 1024 ** 3 }),
     ...(endpoint.maxBytes !== undefined && { bodyLimit: endpoint.maxBytes }),
+    onRequest: async request => refuseReader(endpoint, request),
     preValidation: async request => refuseUnstorable(request),
     handler: (request, reply) => handle(scene, endpoint, request, reply),
   })
+}
+
+const changes = (request: FastifyRequest) => request.method !== 'GET' && request.method !== 'HEAD'
+
+/** Before the body is read: whoever may not change anything need not hear what is wrong with the change. */
+function refuseReader(endpoint: Endpoint, request: FastifyRequest): void {
+  if (changes(request) && request.caller?.readOnly && !endpoint.readOnly)
+    throw forbidden('key_read_only', 'This key may only read.')
 }
 
 function refuseUnstorable(request: FastifyRequest): void {
@@ -144,9 +153,6 @@ async function handle(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const changes = request.method !== 'GET' && request.method !== 'HEAD'
-  if (changes && request.caller?.readOnly && !endpoint.readOnly)
-    throw forbidden('key_read_only', 'This key may only read.')
   const call: Call = {
     platform,
     method: request.method,
@@ -163,7 +169,7 @@ async function handle(
     idempotencyKey: undefined,
     created: () => void reply.code(201),
   }
-  const key = changes && request.caller ? request.headers['idempotency-key'] : undefined
+  const key = changes(request) && request.caller ? request.headers['idempotency-key'] : undefined
   if (key === undefined || endpoint.accepts === 'stream') return send(reply, await endpoint.run(call), live)
 
   const keyed: KeyedRequest = {

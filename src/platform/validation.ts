@@ -4,7 +4,15 @@ import fastJson from 'fast-json-stringify'
 import { type TSchema, Type } from 'typebox'
 import { badRequest, type FieldError, type Problem } from './problem.ts'
 
-const options = { allErrors: true, removeAdditional: false, useDefaults: true, strict: false, messages: true } as const
+// verbose: an error brings its schema along, whose patternMessage says a pattern in words.
+const options = {
+  allErrors: true,
+  removeAdditional: false,
+  useDefaults: true,
+  strict: false,
+  messages: true,
+  verbose: true,
+} as const
 const bodyAjv = new Ajv({ ...options, coerceTypes: false })
 const queryAjv = new Ajv({ ...options, coerceTypes: 'array' })
 for (const ajv of [bodyAjv, queryAjv]) (addFormats as unknown as (ajv: Ajv) => void)(ajv)

@@ -101,6 +101,27 @@ describe('the failure body', () => {
   })
 })
 
+test('a pattern is told in words', async () => {
+  const answer = await shop.chat.get('/contacts/abc')
+  expect(answer.body.errors).toEqual([{ field: 'id', message: 'must have 24 hexadecimal characters' }])
+})
+
+test.each([
+  ['chat', 'POST', '/messages', '{}'],
+  ['chat', 'PUT', '/contacts/nonsense', '{}'],
+  ['email', 'POST', '/campaigns', '{"broken'],
+  ['account', 'POST', '/keys', '{}'],
+] as const)(
+  'a read-only key hears that it may only read, whatever it sends (%s %s %s)',
+  async (service, method, path, payload) => {
+    const { apiKey } = (await shop.account.post('/keys', { service, readOnly: true })).body.data
+    const base = { account: '/account/api/v1', email: '/email/api/v2', chat: '/chat/api/v1' }[service]
+    const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' }
+    const answer = await raw(method, base + path, payload, headers)
+    expect([answer.statusCode, answer.json().code]).toEqual([403, 'key_read_only'])
+  },
+)
+
 test('a trailing slash and unknown fields and parameters make no difference', async () => {
   expect((await shop.account.get('/keys/?what=ever')).status).toBe(200)
   expect((await shop.account.post('/keys/', { service: 'email', unknown: true })).status).toBe(200)
