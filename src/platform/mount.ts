@@ -6,7 +6,7 @@ import { isPassing } from './database.ts'
 import { type Call, type Endpoint, type Form, Raw, type Route } from './endpoint.ts'
 import { checkKey, type KeyedRequest, runLocalOnce, runOutsideOnce, type StoredAnswer } from './idempotency.ts'
 import type { Platform } from './platform.ts'
-import { badRequest, failureBody, forbidden, invalidField, notFound, Problem, unavailable } from './problem.ts'
+import { badRequest, failureBody, forbidden, invalidField, Problem, unavailable } from './problem.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { findUnstorable } from './validation.ts'
 
@@ -49,12 +49,19 @@ export function mount(app: FastifyInstance, platform: Platform, service: Mounted
           reply.headers(service.rateLimit.take(request.caller?.keyId ?? request.ip))
       })
       if (service.authenticate)
-        scope.setNotFoundHandler((request, reply) => answerProblem(request, reply, notFound('Route'), platform))
+        scope.setNotFoundHandler((request, reply) => answerProblem(request, reply, noRoute(request), platform))
       for (const route of service.routes) addRoute(scope, { platform, live }, route)
     },
     { prefix: service.base },
   )
 }
+
+const noRoute = (request: FastifyRequest) =>
+  new Problem(
+    404,
+    'route_not_found',
+    `There is no ${request.method} ${request.url.split('?')[0]?.slice(0, 200)}. Every route is listed at /docs.`,
+  )
 
 /** JSON by default; forms, bytes and streams only where an endpoint asks for them. An empty JSON body is no body. */
 function acceptBodies(scope: FastifyInstance): void {

@@ -49,6 +49,20 @@ export function validationProblem(errors: readonly ErrorObject[], part: string):
   for (const error of errors) {
     // A union fails on each of its branches; the branch errors alone say what is expected.
     if (error.keyword === 'anyOf' && errors.length > 1) continue
+    // Whoever wrote a value into a field that may be null meant the value.
+    if (
+      isNullBranch(error) &&
+      errors.some(
+        other => other.instancePath === error.instancePath && !isNullBranch(other) && other.keyword !== 'anyOf',
+      )
+    )
+      continue
+    // An empty text breaks every pattern too; that it is empty says enough.
+    if (
+      error.keyword === 'pattern' &&
+      errors.some(other => other.keyword === 'minLength' && other.instancePath === error.instancePath)
+    )
+      continue
     const field = fieldName(error) || part
     const message = sentence(error)
     if (!fields.some(known => known.field === field && known.message === message)) fields.push({ field, message })
@@ -57,6 +71,8 @@ export function validationProblem(errors: readonly ErrorObject[], part: string):
   const summary = fields.slice(0, 3).map(({ field, message }) => `${field} ${message}`)
   return badRequest('validation_failed', `${summary.join('; ')}.`, fields)
 }
+
+const isNullBranch = (error: ErrorObject) => error.keyword === 'type' && error.params.type === 'null'
 
 /** /emails/2 becomes emails[2] */
 function fieldName(error: ErrorObject): string {
@@ -77,7 +93,7 @@ function sentence(error: ErrorObject): string {
     case 'type':
       return `must be ${[error.params.type].flat().map(withArticle).join(' or ')}`
     case 'enum':
-      return `must be one of ${error.params.allowedValues.join(', ')}`
+      return `must be one of ${[...new Set(error.params.allowedValues.map(String))].join(', ')}`
     case 'const':
       return `must be ${JSON.stringify(error.params.allowedValue)}`
     case 'minLength':

@@ -143,7 +143,7 @@ describe('POST /transaction/refund/{payment_id}', () => {
     expect((await shop.billing.post(`/transaction/refund/${payment.id}`, { refund_type: 'gift' })).status).toBe(400)
     expect((await shop.billing.post('/transaction/refund/nope')).status).toBe(404)
     const refund = (await shop.billing.post(`/transaction/refund/${payment.id}`, { amount: 1 })).body.data
-    expect((await shop.billing.post(`/transaction/refund/${refund.id}`)).status).toBe(404)
+    expect((await shop.billing.post(`/transaction/refund/${refund.id}`)).status).toBe(422)
     const stranger = await openShop(w)
     expect((await stranger.billing.post(`/transaction/refund/${payment.id}`)).status).toBe(404)
   })

@@ -99,6 +99,19 @@ describe('the failure body', () => {
       { field: 'readOnly', message: 'must be a boolean' },
     ])
   })
+
+  test('says in words what a pattern, a choice or a field that may be null asks for, once', async () => {
+    const card = { number: '4242424242424242', exp_month: 12, exp_year: 2040, cvc: 'x' }
+    const method = await shop.billing.post('/paymentmethod/x', { gateway_type: 'test', card })
+    expect(method.body.errors).toEqual([{ field: 'card.cvc', message: 'must be 3 or 4 digits' }])
+    const coupon = { coupon_name: 'A', coupon_code: 'A', discount: 1, discount_type: 'percent' }
+    const until = await shop.billing.post('/coupon/x', { ...coupon, valid_upto: 'soon' })
+    expect(until.body.errors).toEqual([{ field: 'valid_upto', message: 'must be a date such as 2027-12-31' }])
+    const empty = await shop.billing.post('/coupon/x', { ...coupon, coupon_code: '' })
+    expect(empty.body.errors).toEqual([{ field: 'coupon_code', message: 'must not be empty' }])
+    const cancel = await shop.billing.post('/subscription/x/cancel', { cancel_at_end: 'perhaps' })
+    expect(cancel.body.errors).toEqual([{ field: 'cancel_at_end', message: 'must be one of true, false' }])
+  })
 })
 
 test('a pattern is told in words', async () => {

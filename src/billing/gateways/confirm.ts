@@ -1,4 +1,4 @@
-import { conflict, fail, notFound } from '../../platform/problem.ts'
+import { fail, notFound, unprocessable } from '../../platform/problem.ts'
 import type { Context } from '../context.ts'
 import { settlePayment } from '../subscriptions/settle.ts'
 import { gatewayKey } from '../transactions/attempt.ts'
@@ -17,7 +17,7 @@ export async function confirmTestPayment(
   const payment = await transactions.findTransaction(db, business.id, paymentId)
   if (payment?.gateway !== 'test' || payment.type !== 'payment') throw notFound('Transaction')
   if (payment.state !== 'action_required' || payment.gatewayRef === null)
-    throw conflict('nothing_to_confirm', 'This payment does not wait for a confirmation.')
+    throw unprocessable('nothing_to_confirm', 'This payment does not wait for a confirmation.')
   await store.answerTestCharge(context.platform.db, business.id, payment.gatewayRef, accept ? 'succeeded' : 'declined')
   return refreshPayment(context, payment)
 }

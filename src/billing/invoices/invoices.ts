@@ -1,13 +1,5 @@
 import type { Tx } from '../../platform/database.ts'
-import {
-  conflict,
-  fail,
-  invalidField,
-  notFound,
-  outcomeUnknown,
-  paymentRequired,
-  unprocessable,
-} from '../../platform/problem.ts'
+import { fail, invalidField, notFound, outcomeUnknown, paymentRequired, unprocessable } from '../../platform/problem.ts'
 import type { Context } from '../context.ts'
 import { localDate } from '../dates.ts'
 import { tellInvoices } from '../events-lifecycle.ts'
@@ -141,7 +133,7 @@ export function voidInvoice(context: Context, id: string): Promise<InvoiceRow> {
   const { db, business, now } = context
   return db.begin(async tx => {
     const { subscription, invoice } = await lock(tx, business.id, id)
-    if (invoice.status === 'void') throw conflict('invoice_void', 'The invoice is void already.')
+    if (invoice.status === 'void') throw unprocessable('invoice_void', 'The invoice is void already.')
     if (await transactions.findOpenPayment(tx, business.id, id)) throw inProgress()
     if (invoice.paidMinor > 0n || invoice.dueMinor === 0n)
       throw unprocessable('invoice_paid', 'Money was received for this invoice. Refund the payment instead.')

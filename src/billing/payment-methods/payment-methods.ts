@@ -6,7 +6,7 @@ import type { Context } from '../context.ts'
 import type { CustomerRow } from '../customers/store.ts'
 import { gatewayFor } from '../gateways/registry.ts'
 import { lockSubscription, setPaymentMethod } from '../subscriptions/store.ts'
-import type { MethodSchema, NewMethod } from './schema.ts'
+import { type MethodSchema, type NewMethod, readCard } from './schema.ts'
 import type { MethodRow } from './store.ts'
 import * as store from './store.ts'
 
@@ -16,7 +16,7 @@ export async function addMethod(context: Context, customer: CustomerRow, given: 
   const gateway = await gatewayFor(context, given.gateway_type)
   const id = newId()
   const saved = await gateway.saveMethod({
-    card: given.card,
+    card: readCard(given.card),
     token: given.token,
     key: `${business.id}:${id}`,
     email: customer.emailId,

@@ -31,7 +31,7 @@ export function check(row: SubscriptionRow, plan: PlanRow, request: PlanChangeRe
       'subscription_not_live',
       `The subscription is ${row.status}; only a running one can change its plan.`,
     )
-  if (request.customer_id !== undefined && request.customer_id !== row.customerId)
+  if (request.customer_id && request.customer_id !== row.customerId)
     throw unprocessable('customer_differs', 'The subscription belongs to another customer.', [
       { field: 'customer_id', message: 'must be the customer of the subscription' },
     ])

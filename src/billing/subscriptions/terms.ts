@@ -49,7 +49,7 @@ export function readAddons(value: unknown): AddonChoice[] | undefined {
     if (typeof id !== 'string' || id === '' || typeof item !== 'object' || item === null) throw wrongAddons()
     const quantity = (item as { quantity?: unknown }).quantity ?? 1
     if (typeof quantity !== 'number' && typeof quantity !== 'string') throw wrongAddons()
-    return { addonId: id, quantity: readQuantity(quantity, 'addons') ?? 1 }
+    return { addonId: id, quantity: readQuantity(quantity, `addons.${id}.quantity`) ?? 1 }
   })
   if (new Set(choices.map(choice => choice.addonId)).size < choices.length)
     throw invalidField('addons', 'must name each add-on once')

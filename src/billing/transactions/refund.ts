@@ -31,7 +31,9 @@ export async function refundPayment(
 ): Promise<TransactionRow> {
   const { db, business } = context
   const payment = await store.findTransaction(db, business.id, paymentId)
-  if (payment?.type !== 'payment' || payment.state === 'voided') throw notFound('Transaction')
+  if (!payment || payment.state === 'voided') throw notFound('Transaction')
+  if (payment.type !== 'payment')
+    throw unprocessable('not_a_payment', 'This transaction is a refund. Only a payment can be refunded.')
   const key = idempotencyKey === undefined ? null : `${paymentId}:${idempotencyKey}`
   const made =
     key === null

@@ -1,6 +1,6 @@
 import type { Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
-import { conflict, fail, notFound, unprocessable } from '../../platform/problem.ts'
+import { fail, notFound, unprocessable } from '../../platform/problem.ts'
 import type { Context } from '../context.ts'
 import type { Page } from '../envelope.ts'
 import type { InvoiceRow } from '../invoices/store.ts'
@@ -58,7 +58,7 @@ export function removeTransaction(context: Context, id: string): Promise<Transac
     await subscriptions.lockSubscription(tx, business.id, known.subscriptionId)
     const row = (await store.lockTransaction(tx, business.id, id)) ?? fail(notFound('Transaction'))
     if (open.includes(row.state))
-      throw conflict('transaction_in_progress', 'The transaction is under way. Wait until it is settled.')
+      throw unprocessable('transaction_in_progress', 'The transaction is under way. Wait until it is settled.')
     if (row.state === 'succeeded') await reverse(tx, context, row)
     const voided: TransactionRow = { ...row, state: 'voided', updatedAt: now }
     await store.saveTransaction(tx, business.id, voided)
