@@ -28,6 +28,8 @@ export interface ConnectOptions {
   statementTimeoutMs?: number
   /** seconds a connection lives; 0 keeps it, for a session that holds an advisory lock */
   maxLifetimeSeconds?: number | null
+  /** further settings of its sessions, such as how the server plans their statements */
+  settings?: Record<string, string>
   onNotice?: (message: string) => void
 }
 
@@ -50,6 +52,7 @@ export function connect(url: string, options: ConnectOptions): Pool {
       statement_timeout: options.statementTimeoutMs ?? 30_000,
       idle_in_transaction_session_timeout: 60_000,
       TimeZone: 'UTC',
+      ...options.settings,
     },
     onnotice: notice => options.onNotice?.(String(notice.message)),
   }

@@ -73,82 +73,107 @@ interface Draft {
 
 export interface Written {
   id: string
-  contact: contactStore.ContactRow
+  contact: { id: string; mobile: string }
   recipient: string
   payload: object
 }
 
-/** Contact and message in one commit. Begins again where another request made the contact at the same moment. */
+type Outcome = Written | { earlier: store.MessageRow }
+
 async function write(
   platform: Platform,
   business: Business,
   draft: Draft,
   conversation: store.Recipient | undefined,
-): Promise<Written | { earlier: store.MessageRow }> {
-  const { db } = platform
-  const writes = writesOf(platform)
+): Promise<Outcome> {
+  const known = !conversation && !draft.body.contact && (await writeToKnown(platform, business, draft))
+  return known || writeWithContact(platform, business, draft, conversation)
+}
+
+/** The usual case, a contact that stays as it is: everything in one statement. Undefined where the number is no contact's own. */
+async function writeToKnown(platform: Platform, business: Business, draft: Draft): Promise<Outcome | undefined> {
+  const { number, now, setting, template } = draft
+  const windowFrom = template || !windowEnforced(setting) ? null : new Date(now.getTime() - windowMs)
+  const marketing = template !== undefined && isMarketing(template)
+  const payload = payloadOf(draft, undefined)
+  const message = { ...rowOf(draft), id: newId(), number, payload, marketing, windowFrom }
+  const intended = await writesOf(platform).intend(business.id, message)
+  if (!intended) return undefined
+  const contact = { id: intended.contactId, mobile: number }
+  if (intended.written) return { id: message.id, contact, recipient: number, payload }
+  requireConsent(intended, template)
+  if (!template) await requireWindow(platform.db, business.id, draft, intended)
+  return findEarlier(platform.db, business.id, draft)
+}
+
+/** The message that the key stands for; a key whose day is over is freed, and undefined answered. */
+async function findEarlier(db: Database, businessId: string, { idempotencyKey: key }: Draft) {
+  if (key === undefined) return undefined
+  const earlier = await store.messageByKey(db, businessId, key)
+  if (earlier) return { earlier }
+  await store.releaseOldKey(db, businessId, key)
+  return undefined
+}
+
+/** Contact and message in one commit. Begins again where another request made the contact at the same moment. */
+async function writeWithContact(
+  { db }: Platform,
+  business: Business,
+  draft: Draft,
+  conversation: store.Recipient | undefined,
+): Promise<Outcome> {
   for (let attempt = 1; ; attempt++) {
-    const recipient = conversation ?? (await writes.findRecipient(business.id, draft.number))
+    const recipient = conversation ?? (await store.findRecipient(db, business.id, draft.number))
     if (recipient) requireConsent(recipient, draft.template)
     if (draft.template === undefined) await requireWindow(db, business.id, draft, recipient)
     try {
-      const written =
-        recipient && !draft.body.contact
-          ? await writeMessage(db, business.id, draft, recipient, message =>
-              writes.insertOutgoing(business.id, message),
-            )
-          : await db.begin(async tx => {
-              const contact = await saveRecipient(tx, business, draft, recipient)
-              return writeMessage(tx, business.id, draft, contact, async message =>
-                (await store.insertOutgoing(tx, business.id, [message])).has(message.id),
-              )
-            })
-      if (written) return written
+      const written = await db.begin(async tx => {
+        const unchanged = recipient && !draft.body.contact
+        const contact = unchanged ? recipient : await saveRecipient(tx, business, draft, recipient)
+        return writeMessage(tx, business.id, draft, contact)
+      })
+      const outcome = written ?? (await findEarlier(db, business.id, draft))
+      if (outcome) return outcome
     } catch (error) {
       if (!(error instanceof NumberTakenMeanwhile) || attempt === 5) throw error
-      continue
     }
-    const key = draft.idempotencyKey!
-    const earlier = await store.messageByKey(db, business.id, key)
-    if (earlier) return { earlier }
-    await store.releaseOldKey(db, business.id, key)
   }
 }
 
 async function writeMessage(
-  db: Database | Tx,
+  tx: Tx,
   businessId: string,
   draft: Draft,
   contact: contactStore.ContactRow,
-  insert: (message: store.NewOutgoing) => Promise<boolean>,
 ): Promise<Written | undefined> {
-  const id = newId()
-  const userId = draft.number ? undefined : await contactStore.userIdOf(db, businessId, contact.id)
+  const userId = draft.number ? undefined : await contactStore.userIdOf(tx, businessId, contact.id)
   if (!draft.number && !userId)
     throw unprocessable('contact_unreachable', 'The platform knows no number of this contact.')
-  const payload = {
-    messaging_product: 'whatsapp',
-    recipient_type: 'individual',
-    ...(draft.number ? { to: `+${draft.number}` } : { recipient: userId }),
-    ...draft.content,
-    ...(draft.body.replyTo !== undefined && { context: { message_id: draft.body.replyTo } }),
-  }
+  const id = newId()
+  const payload = payloadOf(draft, userId)
   const recipient = draft.number || userId!
-  const written = await insert({
-    id,
-    contactId: contact.id,
-    kind: draft.kind.name,
-    recipient,
-    payload,
-    idempotencyKey: draft.idempotencyKey ?? null,
-    category: draft.template?.category ?? '',
-    templateId: draft.template?.id ?? null,
-    templateVersion: draft.template?.version ?? null,
-    leaseSeconds,
-    now: draft.now,
-  })
+  const message = { ...rowOf(draft), id, contactId: contact.id, recipient, payload }
+  const written = (await store.insertOutgoing(tx, businessId, [message])).has(id)
   return written ? { id, contact, recipient, payload } : undefined
 }
+
+const payloadOf = (draft: Draft, userId: string | undefined) => ({
+  messaging_product: 'whatsapp',
+  recipient_type: 'individual',
+  ...(draft.number ? { to: `+${draft.number}` } : { recipient: userId }),
+  ...draft.content,
+  ...(draft.body.replyTo !== undefined && { context: { message_id: draft.body.replyTo } }),
+})
+
+const rowOf = ({ kind, idempotencyKey, template, now }: Draft) => ({
+  kind: kind.name,
+  idempotencyKey: idempotencyKey ?? null,
+  category: template?.category ?? '',
+  templateId: template?.id ?? null,
+  templateVersion: template?.version ?? null,
+  leaseSeconds,
+  now,
+})
 
 /** The recipient's contact, made or changed by what the send says of it. */
 async function saveRecipient(
@@ -190,7 +215,7 @@ async function requireWindow(
   db: Database,
   businessId: string,
   { setting, now }: Draft,
-  recipient: store.Recipient | undefined,
+  recipient: Pick<store.Recipient, 'lastIncomingAt' | 'freeEntryUntil'> | undefined,
 ): Promise<void> {
   if (!windowEnforced(setting)) return
   const open =

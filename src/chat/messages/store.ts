@@ -59,28 +59,19 @@ export interface Recipient extends ContactRow {
 const conversationColumns = (db: Db) =>
   db`conversation.last_incoming_at as "lastIncomingAt", conversation.free_entry_until as "freeEntryUntil"`
 
-/** The contacts of numbers with what a send must know of them, in the order asked. Numbers they had before find them too. */
-export async function findRecipients(
-  db: Db,
-  businessId: string,
-  numbers: string[],
-): Promise<(Recipient | undefined)[]> {
-  const rows = await db<(Recipient & { matched: string })[]>`
-    select ${contactColumns(db)}, ${conversationColumns(db)}, contact.mobile as matched from chat_contact contact
-    left join chat_conversation conversation on conversation.business_id = contact.business_id and conversation.id = contact.id
-    where contact.business_id = ${businessId} and contact.mobile = any(${numbers}) and contact.mobile <> ''`
-  const found = new Map(rows.map(({ matched, ...recipient }) => [matched, recipient]))
-  const missing = numbers.filter(number => !found.has(number))
-  if (missing.length > 0)
-    for (const { matched, ...recipient } of await findAliased(db, businessId, missing)) found.set(matched, recipient)
-  return numbers.map(number => found.get(number))
-}
-
-const findAliased = (db: Db, businessId: string, numbers: string[]) => db<(Recipient & { matched: string })[]>`
-  select ${contactColumns(db)}, ${conversationColumns(db)}, identity.value as matched from chat_identity identity
-  join chat_contact contact on contact.business_id = identity.business_id and contact.id = identity.contact_id
-  left join chat_conversation conversation on conversation.business_id = contact.business_id and conversation.id = contact.id
-  where identity.business_id = ${businessId} and identity.kind = 'phone' and identity.value = any(${numbers})`
+/** The contact of a number with what a send must know of it. A number it had before, or that the platform rewrote, finds it too. */
+export const findRecipient = (db: Db, businessId: string, number: string) =>
+  db<Recipient[]>`
+  select ${contactColumns(db)}, ${conversationColumns(db)}
+  from (
+    select id, 1 as place from chat_contact where business_id = ${businessId} and mobile = ${number} and mobile <> ''
+    union all
+    select contact_id, 2 from chat_identity where business_id = ${businessId} and kind = 'phone' and value = ${number}
+    order by place limit 1) named
+  join chat_contact contact on contact.business_id = ${businessId} and contact.id = named.id
+  left join chat_conversation conversation on conversation.business_id = contact.business_id and conversation.id = contact.id`.then(
+    first,
+  )
 
 export const recipientById = (db: Db, businessId: string, id: string) =>
   db<Recipient[]>`
@@ -160,25 +151,6 @@ export const claimNextAttempt = (
   update chat_message set attempt = ${attempt}, lease_until = now() + ${leaseSeconds} * interval '1 second'
   where business_id = ${businessId} and id = ${id} and status = 'sending' and attempt = ${attempt - 1}
   returning 1`.then(rows => rows.length > 0)
-
-export interface Acceptance {
-  id: string
-  platformId: string
-  answer: object
-  now: Date
-}
-
-/**
- * The status webhook may have come first: what it said stays. Need not be on disk before the answer: were it lost in a
- * power cut, the message would be unknown until its status comes, and is not sent again.
- */
-export const recordAccepted = (db: Db, businessId: string, accepted: readonly Acceptance[]) => db`
-  update chat_message
-  set status = case when status in ('sending', 'unknown') then 'accepted' else status end, platform_id = x."platformId",
-      platform_answer = x.answer, accepted_at = x.now, updated_at = x.now, lease_until = null
-  from jsonb_to_recordset(${db.json(accepted as never)}::jsonb) as x (id text, "platformId" text, answer jsonb, now timestamptz),
-    (select set_config('synchronous_commit', 'off', true)) relaxed
-  where chat_message.business_id = ${businessId} and chat_message.id = x.id`
 
 /** Failed for good or for this request; the key is free for a corrected one. */
 export const recordFailed = (

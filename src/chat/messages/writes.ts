@@ -1,32 +1,29 @@
 import type { Platform } from '../../platform/platform.ts'
 import { together } from '../batch.ts'
-import * as store from './store.ts'
+import { byKey } from '../by-key.ts'
+import { type Acceptance, type Intended, type Intent, recordAccepted, writeIntents } from './store-intents.ts'
 
-/** The statements of the hot path; those of one business that come at the same moment go together. */
+/** The two statements of a send; those of one business that come at the same moment go together. */
 export interface Writes {
-  findRecipient(businessId: string, number: string): Promise<store.Recipient | undefined>
-  insertOutgoing(businessId: string, message: store.NewOutgoing): Promise<boolean>
-  recordAccepted(businessId: string, acceptance: store.Acceptance): Promise<void>
+  /** undefined: the number is no contact's own */
+  intend(businessId: string, intent: Intent): Promise<Intended | undefined>
+  recordAccepted(businessId: string, acceptance: Acceptance): Promise<void>
 }
 
-const options = { maxItems: 200, maxParallel: 2 }
+const options = { maxItems: 100, maxParallel: 2 }
 const known = new WeakMap<Platform, Writes>()
 
 export function writesOf(platform: Platform): Writes {
   let writes = known.get(platform)
   if (!writes) {
-    const { db } = platform
+    const db = byKey(platform)
     writes = {
-      findRecipient: together(
-        (businessId, numbers: string[]) => store.findRecipients(db, businessId, numbers),
-        options,
-      ),
-      insertOutgoing: together(async (businessId, messages: store.NewOutgoing[]) => {
-        const written = await store.insertOutgoing(db, businessId, messages)
-        return messages.map(message => written.has(message.id))
+      intend: together(async (businessId, intents: Intent[]) => {
+        const intended = new Map((await writeIntents(db, businessId, intents)).map(one => [one.id, one]))
+        return intents.map(intent => intended.get(intent.id))
       }, options),
-      recordAccepted: together(async (businessId, accepted: store.Acceptance[]) => {
-        await store.recordAccepted(db, businessId, accepted)
+      recordAccepted: together(async (businessId, accepted: Acceptance[]) => {
+        await recordAccepted(db, businessId, accepted)
         return accepted.map(() => undefined)
       }, options),
     }
