@@ -1,5 +1,7 @@
 /** Nothing remembered is older than this, so a change holds everywhere within a second. */
 const keptMs = 800
+/** However often strangers make us doubt it, it is not read more often than this. */
+const certainMs = 50
 const maxEntries = 10_000
 
 /** Remembers what was read for a moment, so that a busy business does not read its settings for every message. */
@@ -18,5 +20,12 @@ export function remember<T>(load: (key: string) => Promise<T>) {
       return value
     },
     forget: (key: string) => void kept.delete(key),
+    /** Whether what is remembered was read a moment ago; if not, the next `get` reads anew. */
+    doubt(key: string): boolean {
+      const known = kept.get(key)
+      if (known && performance.now() - known.at < certainMs) return false
+      kept.delete(key)
+      return true
+    },
   }
 }

@@ -285,6 +285,29 @@ describe('marketing', () => {
 })
 
 describe('templates', () => {
+  test('of an account arrive when it is connected, and only then', async () => {
+    const asked = () =>
+      fake.calls.filter(call => call.method === 'GET' && call.path.includes('message_templates')).length
+    fake.templates.set('there:en_US', {
+      id: '7',
+      name: 'there',
+      language: 'en_US',
+      status: 'APPROVED',
+      category: 'UTILITY',
+      parameterFormat: 'POSITIONAL',
+      components: [{ type: 'BODY', text: 'Hi' }],
+    })
+    await w.drain()
+    expect((await shop.chat.get('/templates/there')).body.data).toMatchObject({ id: '7', status: 'APPROVED' })
+    const before = asked()
+    await shop.chat.put('/settings/channel', { enforceWindow: true, baseUrl: fake.baseUrl })
+    await w.drain()
+    expect(asked()).toBe(before)
+    await shop.chat.put('/settings/channel', { accessToken: 'good-token' })
+    await w.drain()
+    expect(asked()).toBeGreaterThan(before)
+  })
+
   test('are created there, listed over all pages, and gone ones are marked', async () => {
     const draft = { name: 'hello', language: 'en_US', category: 'UTILITY', components: [{ type: 'BODY', text: 'Hi' }] }
     const created = await shop.chat.post('/templates', draft)

@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type TestBusiness, type World, world } from '../world.ts'
-import { countMessages, expectRefused, lastPayload, sentMessage, settle, withField } from './chat-shop.ts'
+import {
+  approvedTemplate,
+  countMessages,
+  expectRefused,
+  lastPayload,
+  sentMessage,
+  settle,
+  withField,
+} from './chat-shop.ts'
 
 let w: World
 let shop: TestBusiness
@@ -476,6 +484,21 @@ describe('POST /messages: the contact of the recipient', () => {
       total: 1,
       contacts: [{ mobile: '14155550101', source: 'api', optin: true, countryCode: '1' }],
     })
+  })
+
+  test('what the send says of consent counts for its own message', async () => {
+    const mine = await w.business()
+    await approvedTemplate(w, mine, { name: 'ad', category: 'MARKETING', components: [{ type: 'BODY', text: 'Buy' }] })
+    const ad = (number: number, contact?: object) =>
+      mine.chat.post('/messages', { to: number, type: 'template', templateName: 'ad', ...(contact && { contact }) })
+    const refused = await ad(14155550111, { optin: false, name: 'Ann' })
+    expect([refused.status, refused.body.code]).toEqual([422, 'contact_opted_out'])
+    expect((await mine.chat.get('/contacts?mobile=14155550111')).body.data.total).toBe(0)
+    await mine.chat.post('/contacts', { mobile: 14155550112, optin: false })
+    expect((await ad(14155550112)).body.code).toBe('contact_opted_out')
+    expect((await ad(14155550112, { name: 'Ben' })).body.code).toBe('contact_opted_out')
+    expect((await ad(14155550112, { optin: true })).status).toBe(200)
+    expect((await ad(14155550112)).status).toBe(200)
   })
 
   test('is changed by contact, as a value or as JSON text; what the settings lack is refused', async () => {

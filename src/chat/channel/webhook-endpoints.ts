@@ -5,24 +5,25 @@ import { newId } from '../../platform/ids.ts'
 import type { Platform } from '../../platform/platform.ts'
 import { fail, forbidden, notFound, Problem } from '../../platform/problem.ts'
 import { together } from '../batch.ts'
-import { remember } from '../recent.ts'
-import { openSecret, type Setting } from '../settings/settings.ts'
-import { settingById } from '../settings/store.ts'
+import { openSecret, recentSettingsById, type Setting } from '../settings/settings.ts'
 import { wakeIntake } from './loops.ts'
 import * as store from './store.ts'
 
 const maxBytes = 3 * 1024 * 1024
 const SettingInPath = Type.Object({ settingId: Type.String({ minLength: 1, maxLength: 100 }) })
 
-const recent = new WeakMap<Platform, ReturnType<typeof remember<Setting | undefined>>>()
-
-async function settingOf(platform: Platform, id: string): Promise<Setting> {
-  let known = recent.get(platform)
-  if (!known) {
-    known = remember(settingId => settingById(platform.db, settingId))
-    recent.set(platform, known)
-  }
-  return (await known.get(id)) ?? fail(notFound('Webhook'))
+/** The setting, where it fits; asked anew before it is refused, because a secret may have been changed a moment ago. */
+async function findSetting(
+  platform: Platform,
+  id: string,
+  fits: (setting: Setting) => boolean,
+): Promise<Setting | undefined> {
+  const recent = recentSettingsById(platform)
+  const setting = (await recent.get(id)) ?? fail(notFound('Webhook'))
+  if (fits(setting)) return setting
+  if (!recent.doubt(id)) return undefined
+  const fresh = await recent.get(id)
+  return fresh && fits(fresh) ? fresh : undefined
 }
 
 const inserts = new WeakMap<Platform, (businessId: string, webhook: store.NewWebhook) => Promise<void>>()
@@ -47,12 +48,13 @@ export const handshake = endpoint({
   summary: 'The platform asks whether this address is ours',
   params: SettingInPath,
   run: async ({ platform, params, query }) => {
-    const setting = await settingOf(platform, params.settingId)
     const asked = query as Record<string, unknown>
-    const token = openSecret(platform.secrets, setting, 'verifyToken')
-    const given = String(asked['hub.verify_token'] ?? '')
-    if (asked['hub.mode'] !== 'subscribe' || token === undefined || !same(Buffer.from(given), Buffer.from(token)))
-      throw forbidden('verify_token_wrong', 'The verify token is not the one in the channel settings.')
+    const given = Buffer.from(String(asked['hub.verify_token'] ?? ''))
+    const setting = await findSetting(platform, params.settingId, setting => {
+      const token = openSecret(platform.secrets, setting, 'verifyToken')
+      return asked['hub.mode'] === 'subscribe' && token !== undefined && same(given, Buffer.from(token))
+    })
+    if (!setting) throw forbidden('verify_token_wrong', 'The verify token is not the one in the channel settings.')
     return new Raw('text/plain; charset=utf-8', String(asked['hub.challenge'] ?? ''), {
       headers: { 'x-content-type-options': 'nosniff' },
     })
@@ -68,9 +70,9 @@ export const receive = endpoint({
   rateLimited: false,
   answer: Type.Object({ status: Type.Literal('success') }),
   run: async ({ platform, params, body, headers }) => {
-    const setting = await settingOf(platform, params.settingId)
     const raw = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
-    if (!isSigned(platform, setting, raw, headers)) throw unsigned()
+    const setting = await findSetting(platform, params.settingId, setting => isSigned(platform, setting, raw, headers))
+    if (!setting) throw unsigned()
     const now = new Date()
     // Real news is due at once, also where a business lives by a clock of its own.
     await insertOf(platform)(setting.businessId, { id: newId(), body: raw, receivedAt: now, notBefore: new Date(0) })

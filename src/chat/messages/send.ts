@@ -124,7 +124,7 @@ async function writeWithContact(
 ): Promise<Outcome> {
   for (let attempt = 1; ; attempt++) {
     const recipient = conversation ?? (await store.findRecipient(db, business.id, draft.number))
-    if (recipient) requireConsent(recipient, draft.template)
+    requireConsent(consentAfter(recipient, draft.body.contact), draft.template)
     if (draft.template === undefined) await requireWindow(db, business.id, draft, recipient)
     try {
       const written = await db.begin(async tx => {
@@ -195,6 +195,12 @@ async function saveRecipient(
 }
 
 class NumberTakenMeanwhile extends Error {}
+
+/** What the send says of the contact counts for this message already; a STOP only the person lifts. */
+const consentAfter = (recipient: store.Recipient | undefined, details: ContactDetails | undefined) => ({
+  optin: details?.optin ?? recipient?.optin ?? true,
+  stoppedAt: recipient?.stoppedAt ?? null,
+})
 
 export function requireConsent(
   contact: Pick<store.Recipient, 'optin' | 'stoppedAt'>,

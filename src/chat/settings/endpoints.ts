@@ -3,15 +3,7 @@ import { endpoint } from '../../platform/endpoint.ts'
 import type { Platform } from '../../platform/platform.ts'
 import { envelope, ok } from '../envelope.ts'
 import { ChannelChangeSchema, ChannelSchema, NameBody } from './schema.ts'
-import {
-  addName,
-  changeChannel,
-  forgetRecentSetting,
-  getSetting,
-  removeName,
-  type Setting,
-  windowEnforced,
-} from './settings.ts'
+import { addName, changeChannel, getSetting, removeName, type Setting, windowEnforced } from './settings.ts'
 import * as store from './store.ts'
 
 export const listTags = endpoint({
@@ -74,11 +66,8 @@ export const putChannel = endpoint({
   summary: 'Change the channel: the sandbox, or a real number on the platform',
   body: ChannelChangeSchema,
   answer: envelope(ChannelSchema),
-  run: async ({ db, business, body, platform }) => {
-    const setting = await changeChannel(db, business.id, body, platform.secrets)
-    forgetRecentSetting(platform, business.id)
-    return ok('Channel updated', shownChannel(platform, setting))
-  },
+  run: async ({ db, business, body, platform }) =>
+    ok('Channel updated', shownChannel(platform, await changeChannel(platform, db, business.id, body))),
 })
 
 const shownChannel = (platform: Platform, setting: Setting) => ({

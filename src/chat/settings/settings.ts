@@ -4,6 +4,7 @@ import type { Platform } from '../../platform/platform.ts'
 import { conflict, fail, invalidField, notFound, unprocessable } from '../../platform/problem.ts'
 import type { Secrets } from '../../platform/secrets.ts'
 import { remember } from '../recent.ts'
+import { syncQueue } from '../templates/jobs.ts'
 import * as store from './store.ts'
 
 export type Setting = store.SettingRow
@@ -16,25 +17,33 @@ export async function getSetting(db: Db, businessId: string): Promise<Setting> {
   return (await store.settingOf(db, businessId)) ?? fail(new Error('The chat settings vanished.'))
 }
 
-const recent = new WeakMap<Platform, ReturnType<typeof remember<Setting>>>()
-
 /** For every message and contact; a change made by another process holds within a second. */
 export function recentSetting(platform: Platform, businessId: string): Promise<Setting> {
-  return recentOf(platform).get(businessId)
+  return recentOf(platform).ofBusiness.get(businessId)
 }
 
 export function forgetRecentSetting(platform: Platform, businessId: string): void {
-  recentOf(platform).forget(businessId)
+  recentOf(platform).ofBusiness.forget(businessId)
 }
+
+/** For every delivery of the platform, found by the id in its address. */
+export const recentSettingsById = (platform: Platform) => recentOf(platform).byId
+
+const recent = new WeakMap<Platform, ReturnType<typeof rememberSettings>>()
 
 function recentOf(platform: Platform) {
   let known = recent.get(platform)
   if (!known) {
-    known = remember(businessId => getSetting(platform.db, businessId))
+    known = rememberSettings(platform)
     recent.set(platform, known)
   }
   return known
 }
+
+const rememberSettings = ({ db }: Platform) => ({
+  ofBusiness: remember(businessId => getSetting(db, businessId)),
+  byId: remember(id => store.settingById(db, id)),
+})
 
 export interface ChannelChange {
   type?: Setting['type']
@@ -58,14 +67,15 @@ export function openSecret(secrets: Secrets, setting: Setting, name: SecretName)
   return value === null ? undefined : secrets.decrypt(value, contextOf(setting.businessId))
 }
 
-/** Saving lifts what the platform had stopped: whoever saves has looked at it. */
-export function changeChannel(
+/** Saving lifts what the platform had stopped: whoever saves has looked at it. A newly connected account brings its templates. */
+export async function changeChannel(
+  platform: Platform,
   db: Database,
   businessId: string,
   change: ChannelChange,
-  secrets: Secrets,
 ): Promise<Setting> {
-  return db.begin(async tx => {
+  const { secrets, jobs } = platform
+  const saved = await db.begin(async tx => {
     await getSetting(tx, businessId)
     const before = await store.lockSetting(tx, businessId)
     const after = { ...before }
@@ -80,9 +90,18 @@ export function changeChannel(
     if (change.appSecret) after.previousAppSecret = before.appSecret
     if (change.baseUrl) after.baseUrl = readBaseUrl(change.baseUrl)
     if (after.type === 'cloud') requireComplete(after)
+    if (connectsAnew(before, after)) await jobs.enqueue(tx, syncQueue, { businessId }, { singletonKey: businessId })
     return store.updateSetting(tx, businessId, after)
   })
+  forgetRecentSetting(platform, businessId)
+  recentSettingsById(platform).forget(saved.id)
+  return saved
 }
+
+const connectsAnew = (before: Setting, after: Setting) =>
+  after.type === 'cloud' &&
+  after.businessAccountId !== '' &&
+  (['type', 'baseUrl', 'businessAccountId', 'accessToken'] as const).some(name => before[name] !== after[name])
 
 function readBaseUrl(text: string): string {
   const url = URL.parse(text)

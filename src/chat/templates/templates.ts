@@ -4,7 +4,7 @@ import { isId, newId } from '../../platform/ids.ts'
 import type { Platform } from '../../platform/platform.ts'
 import { badRequest, conflict, fail, notFound, Problem, unprocessable } from '../../platform/problem.ts'
 import { channelOf } from '../channel/channels.ts'
-import { recentSetting } from '../settings/settings.ts'
+import { getSetting, recentSetting } from '../settings/settings.ts'
 import { storable } from '../storable.ts'
 import { checkDefinition } from './definition.ts'
 import * as store from './store.ts'
@@ -107,7 +107,8 @@ export async function syncTemplates(
   business: Business,
   now: Date,
 ): Promise<{ synced: number }> {
-  const setting = await recentSetting(platform, business.id)
+  // Read anew: a channel that was connected a moment ago is what this is for.
+  const setting = await getSetting(db, business.id)
   const found = await channelOf(platform, setting).listTemplates()
   // The sandbox has no templates besides ours.
   if (!found) return { synced: (await store.listTemplates(db, business.id, {}, { offset: 0, limit: 1 })).total }
