@@ -1,58 +1,119 @@
 import type { Tx } from '../../platform/database.ts'
 import type { Context } from '../context.ts'
+import { write } from '../deed.ts'
 import { gatewayFor } from '../gateways/registry.ts'
 import * as invoices from '../invoices/store.ts'
+import type { MethodRow } from '../payment-methods/store.ts'
 import * as methods from '../payment-methods/store.ts'
+import { saveInvoice, sceneOf } from '../scene.ts'
 import { chargeFailed } from '../subscriptions/dunning.ts'
-import { settlePayment } from '../subscriptions/settle.ts'
+import { type Answered, settlePayment, settlePayments } from '../subscriptions/settle.ts'
+import { byId } from '../subscriptions/show.ts'
 import * as subscriptions from '../subscriptions/store.ts'
-import { gatewayKey, openPayment, safely, sendPayment } from '../transactions/attempt.ts'
+import { gatewayKey, paymentWithCarried, safely, sendPayment } from '../transactions/attempt.ts'
 import type { TransactionRow } from '../transactions/store.ts'
 import * as transactions from '../transactions/store.ts'
 import * as store from './store.ts'
 
-/** Collects what is to be charged: each attempt is committed before the gateway is asked, a few at a time. */
-const batchSize = 200
+/**
+ * Collects what is to be charged. The attempts of a batch are committed before the gateway is asked, a few at a time;
+ * answers that came in meanwhile are settled together.
+ */
+const batchSize = 500
 const concurrency = 8
 
 export async function chargeDue(context: Context): Promise<number> {
   const { db, business, now } = context
-  const due = await store.chargeableInvoices(db, business.id, now, batchSize)
-  const queue = [...due]
-  const lane = async () => {
-    for (let next = queue.shift(); next; next = queue.shift()) await chargeOne(context, next)
-  }
-  await Promise.all(Array.from({ length: Math.min(concurrency, due.length) }, lane))
+  const found = await store.chargeableInvoices(db, business.id, now, batchSize)
+  // One invoice a subscription at a time: two attempts must not both take along what was carried.
+  const due = [...new Map(found.map(one => [one.subscriptionId, one])).values()]
+  if (due.length === 0) return 0
+  const { attempts, open } = await db.begin(tx => decide(tx, context, due))
+  // A confirmation that was not given in time counts as a failure, once the gateway promised to take nothing any more.
+  for (const payment of open) await cancelWaiting(context, payment)
+  await sendAll(context, attempts)
   return due.length
 }
 
-async function chargeOne(context: Context, due: store.OverdueInvoice): Promise<void> {
-  const { db, business } = context
-  const open = await transactions.findOpenPayment(db, business.id, due.id)
-  // A confirmation that was not given in time counts as a failure, once the gateway promised to take nothing any more.
-  if (open) return cancelWaiting(context, open)
-  const payment = await db.begin(tx => decide(tx, context, due))
-  if (!payment) return
-  const outcome = await sendPayment(context, payment, { customerPresent: false })
-  await settlePayment(context, payment.id, outcome)
+interface Attempt {
+  payment: TransactionRow
+  method: MethodRow
 }
 
-/** Under lock: the invoice may have been paid or voided since it was found. */
-async function decide(tx: Tx, context: Context, due: store.OverdueInvoice): Promise<TransactionRow | undefined> {
+/** Under lock: an invoice may have been paid or voided since it was found. */
+async function decide(
+  tx: Tx,
+  context: Context,
+  due: readonly store.OverdueInvoice[],
+): Promise<{ attempts: Attempt[]; open: TransactionRow[] }> {
   const { business, now } = context
-  const subscription = await subscriptions.lockSubscription(tx, business.id, due.subscriptionId)
-  const invoice = await invoices.lockInvoice(tx, business.id, due.id)
-  if (!subscription || !invoice?.chargeAt || invoice.chargeAt > now) return undefined
-  const row = { ...invoice, chargeAt: null, updatedAt: now }
-  await invoices.saveInvoice(tx, business.id, row)
-  if (row.dueMinor === 0n || row.status !== 'sent') return undefined
-  const id = subscription.paymentMethodId
-  const method = id === null ? undefined : await methods.findMethod(tx, business.id, id)
-  if (!method) {
-    await chargeFailed(tx, context, subscription, row)
-    return undefined
+  const ids = due.map(one => one.id)
+  const subscriptionIds = due.map(one => one.subscriptionId)
+  const [locked, billed, owed, open] = await Promise.all([
+    subscriptions.lockSubscriptions(tx, business.id, subscriptionIds),
+    invoices.lockInvoices(tx, business.id, ids),
+    invoices.lockDueInvoices(tx, business.id, subscriptionIds),
+    transactions.openPaymentsOf(tx, business.id, ids),
+  ])
+  const methodIds = locked.map(row => row.paymentMethodId).filter(id => id !== null)
+  const [scene, cards] = await Promise.all([
+    sceneOf(tx, context, { subscriptions: locked, invoices: [...owed, ...billed], changes: [] }),
+    methods.currentMethods(tx, business.id, methodIds),
+  ])
+  const cardsById = byId(cards)
+  const busy = new Set(open.map(payment => payment.invoiceId))
+  const attempts: Attempt[] = []
+  for (const invoice of billed) {
+    const subscription = scene.subscriptions.get(invoice.subscriptionId)
+    if (!subscription || busy.has(invoice.id) || !invoice.chargeAt || invoice.chargeAt > now) continue
+    const row = { ...invoice, chargeAt: null, updatedAt: now }
+    saveInvoice(scene, row)
+    if (row.dueMinor === 0n || row.status !== 'sent') continue
+    const method = cardsById.get(subscription.paymentMethodId ?? '')
+    if (!method) chargeFailed(scene, subscription, row)
+    else
+      attempts.push({
+        method,
+        payment: paymentWithCarried(
+          row,
+          owed.filter(one => one.subscriptionId === subscription.id),
+          { method, now },
+        ),
+      })
   }
-  return openPayment(tx, business.id, row, { method, now })
+  await Promise.all([
+    write(tx, context, scene.deed),
+    transactions.insertPayments(
+      tx,
+      business.id,
+      attempts.map(attempt => attempt.payment),
+    ),
+  ])
+  return { attempts, open }
+}
+
+/** Lanes ask the gateway; whoever comes back when nobody settles settles all that has come in. */
+async function sendAll(context: Context, attempts: readonly Attempt[]): Promise<void> {
+  const queue = [...attempts]
+  let answers: Answered[] = []
+  let settling: Promise<void> | undefined
+  const settleAll = async () => {
+    while (answers.length > 0) {
+      const batch = answers
+      answers = []
+      await settlePayments(context, batch)
+    }
+    settling = undefined
+  }
+  const lane = async () => {
+    for (let next = queue.shift(); next; next = queue.shift()) {
+      const { payment, method } = next
+      answers.push({ payment, outcome: await sendPayment(context, payment, { customerPresent: false, method }) })
+      settling ??= settleAll()
+    }
+    await settling
+  }
+  await Promise.all(Array.from({ length: Math.min(concurrency, attempts.length) }, lane))
 }
 
 export async function cancelWaiting(context: Context, open: TransactionRow): Promise<void> {

@@ -1,13 +1,17 @@
 import { businessById } from '../../accounts/store.ts'
 import type { Business } from '../../platform/business.ts'
 import { nowFor, type TimeKeeper } from '../../platform/clock.ts'
-import type { Db } from '../../platform/database.ts'
+import type { Db, Tx } from '../../platform/database.ts'
 import { type Loop, pause } from '../../platform/jobs.ts'
 import type { Platform } from '../../platform/platform.ts'
 import type { Context } from '../context.ts'
+import { write } from '../deed.ts'
+import type { InvoiceRow } from '../invoices/store.ts'
 import * as invoices from '../invoices/store.ts'
+import { sceneOf } from '../scene.ts'
 import { giveUp } from '../subscriptions/dunning.ts'
 import { remind, renewDue } from '../subscriptions/renew.ts'
+import type { SubscriptionRow } from '../subscriptions/store.ts'
 import * as subscriptions from '../subscriptions/store.ts'
 import { chargeDue } from './charge-due.ts'
 import { reconcile } from './reconcile.ts'
@@ -46,9 +50,15 @@ async function markOverdue(context: Context): Promise<number> {
       const row = await subscriptions.lockSubscription(tx, business.id, subscriptionId)
       const invoice = await invoices.lockInvoice(tx, business.id, id)
       if (row && invoice?.status === 'sent' && invoice.chargeAt === null && invoice.dueAt < now)
-        await giveUp(tx, context, row, invoice)
+        await chase(tx, context, row, invoice)
     })
   return found.length
+}
+
+async function chase(tx: Tx, context: Context, row: SubscriptionRow, invoice: InvoiceRow): Promise<void> {
+  const scene = await sceneOf(tx, context, { subscriptions: [row], invoices: [invoice], changes: [] })
+  giveUp(scene, row, invoice)
+  await write(tx, context, scene.deed)
 }
 
 /** Makes a business known to the workers; from then on it is looked at within the hour, whatever happens. */

@@ -57,6 +57,13 @@ export const findCustomer = (db: Db, businessId: string, id: string) =>
 export const customersByIds = (db: Db, businessId: string, ids: readonly string[]) => db<CustomerRow[]>`
   select ${columns(db)} from billing_customer where business_id = ${businessId} and id = any(${ids as string[]})`
 
+/** Whose subscription it is; found in the same trip in which the subscription is locked. */
+export const customerOf = (db: Db, businessId: string, subscriptionId: string) =>
+  db<CustomerRow[]>`
+  select ${columns(db)} from billing_customer
+  where business_id = ${businessId} and id = (select customer_id from billing_subscription
+    where business_id = ${businessId} and id = ${subscriptionId})`.then(first)
+
 export const findCustomerByEmail = (db: Db, businessId: string, email: string) =>
   db<CustomerRow[]>`
   select ${columns(db)} from billing_customer

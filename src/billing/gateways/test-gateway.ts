@@ -95,7 +95,6 @@ async function charge(db: Database, businessId: string, confirmUrl: string, inpu
     amountMinor,
   })
   if (behaviour === 'times_out') return { kind: 'unknown', reason: 'The gateway did not answer in time.' }
-  await input.onRef?.(row.ref)
   return asOutcome(row, confirmUrl)
 }
 

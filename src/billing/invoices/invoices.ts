@@ -2,10 +2,12 @@ import type { Tx } from '../../platform/database.ts'
 import { fail, invalidField, notFound, outcomeUnknown, paymentRequired, unprocessable } from '../../platform/problem.ts'
 import type { Context } from '../context.ts'
 import { localDate } from '../dates.ts'
+import { write } from '../deed.ts'
 import { tellInvoices } from '../events-lifecycle.ts'
 import { post, takeBack } from '../ledger/ledger.ts'
 import { majorText, sum, toMinor } from '../money.ts'
 import { getMethodOf } from '../payment-methods/payment-methods.ts'
+import { type Scene, sceneOf } from '../scene.ts'
 import { refuseOpenChange } from '../subscriptions/change-plan.ts'
 import { completePurchase } from '../subscriptions/purchase.ts'
 import { settlePayment } from '../subscriptions/settle.ts'
@@ -18,6 +20,7 @@ import { receive, recover } from './receive.ts'
 import type { RecordPayment } from './schema.ts'
 import type { InvoiceRow } from './store.ts'
 import * as store from './store.ts'
+import { returnCredit } from './store-credit.ts'
 
 /** What people do with invoices: record money that came by hand, charge a card now, cancel. */
 
@@ -36,6 +39,17 @@ async function lock(
     (await subscriptions.lockSubscription(tx, businessId, known.subscriptionId)) ?? fail(notFound('Subscription'))
   await refuseOpenChange(tx, businessId, subscription.id)
   return { subscription, invoice: (await store.lockInvoice(tx, businessId, id)) ?? fail(notFound('Invoice')) }
+}
+
+/** With all that the subscription owes. */
+async function sceneAround(
+  tx: Tx,
+  context: Context,
+  subscription: SubscriptionRow,
+  ...others: InvoiceRow[]
+): Promise<Scene> {
+  const owed = await store.lockDueInvoices(tx, context.business.id, [subscription.id])
+  return sceneOf(tx, context, { subscriptions: [subscription], invoices: [...others, ...owed], changes: [] })
 }
 
 function requireDue(invoice: InvoiceRow): void {
@@ -57,11 +71,12 @@ export function recordPayment(context: Context, id: string, request: RecordPayme
       throw unprocessable('payment_exceeds_due', `Only ${due} ${invoice.currency} are due on this invoice.`, [
         { field: 'amount', message: `must be at most ${due}` },
       ])
+    const scene = await sceneAround(tx, context, subscription, invoice)
     let current = subscription
     if (invoice.status === 'pending') {
       if (amountMinor < invoice.dueMinor)
         throw unprocessable('first_payment_partial', `The first payment must be complete: ${due} ${invoice.currency}.`)
-      current = await completePurchase(tx, context, current, draftInTime(context, invoice))
+      current = completePurchase(scene, current, draftInTime(context, invoice))
     }
     const payment: TransactionRow = {
       ...newPayment(invoice, { gateway: 'offline', methodId: null, amountMinor, now }),
@@ -71,8 +86,9 @@ export function recordPayment(context: Context, id: string, request: RecordPayme
       reference: request.transaction ?? '',
     }
     await transactions.insertTransactions(tx, business.id, [payment])
-    await receive(tx, context, current, payment)
-    return (await store.findInvoice(tx, business.id, id))!
+    receive(scene, current, payment)
+    await write(tx, context, scene.deed)
+    return scene.deed.invoices.get(id)!
   })
 }
 
@@ -160,7 +176,7 @@ async function reverse(tx: Tx, context: Context, subscription: SubscriptionRow, 
   const netMinor = sum(lines.map(line => line.netMinor - line.creditedNetMinor))
   const taxMinor = sum(lines.map(line => line.taxMinor - line.creditedTaxMinor))
   const back = takeBack(subscription.deferredMinor, netMinor)
-  if (invoice.creditAppliedMinor > 0n) await store.returnCredit(tx, business.id, invoice.id)
+  if (invoice.creditAppliedMinor > 0n) await returnCredit(tx, business.id, invoice.id)
   await post(tx, business.id, [
     {
       sourceKey: `void:${invoice.id}`,
@@ -178,5 +194,7 @@ async function reverse(tx: Tx, context: Context, subscription: SubscriptionRow, 
   ])
   const after = { ...subscription, deferredMinor: subscription.deferredMinor - back.deferred, updatedAt: now }
   await subscriptions.saveSubscription(tx, business.id, after)
-  await recover(tx, context, after)
+  const scene = await sceneAround(tx, context, after)
+  recover(scene, after)
+  await write(tx, context, scene.deed)
 }

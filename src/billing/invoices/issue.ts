@@ -6,6 +6,7 @@ import { showPercent } from '../fields.ts'
 import { invoiceAccounts, type LedgerAct, post } from '../ledger/ledger.ts'
 import * as lots from '../ledger/store.ts'
 import { majorText, sum, toMajor } from '../money.ts'
+import { type Scene, saveInvoice } from '../scene.ts'
 import type { LotUse } from '../subscriptions/proration.ts'
 import { showOwn } from '../subscriptions/show.ts'
 import type { SubscriptionAddon, SubscriptionRow } from '../subscriptions/store.ts'
@@ -124,7 +125,7 @@ const taxApply = (bill: Bill, customer: CustomerRow, currency: string): TaxApply
 })
 
 /** The same invoice once it is issued: nothing due means paid. */
-export const issued = (row: InvoiceRow, number: bigint, now: Date): InvoiceRow => ({
+export const issued = (row: InvoiceRow, number: bigint | null, now: Date): InvoiceRow => ({
   ...row,
   number,
   status: row.dueMinor === 0n ? 'paid' : 'sent',
@@ -175,27 +176,25 @@ export async function writeIssued(
 }
 
 export async function writeDraft(tx: Tx, businessId: string, invoice: NewInvoice): Promise<void> {
-  await store.insertInvoices(tx, businessId, [invoice.row])
-  await store.insertLines(tx, businessId, invoice.lines)
+  await Promise.all([
+    store.insertInvoices(tx, businessId, [invoice.row]),
+    store.insertLines(tx, businessId, invoice.lines),
+  ])
 }
 
-/** A stored draft becomes an invoice; the lots it counts on were reserved when it was drafted. */
-export async function issueDraft(
-  tx: Tx,
-  businessId: string,
-  draft: { row: InvoiceRow; uses: readonly { lotId: string; amountMinor: bigint }[]; reserved: boolean },
-  now: Date,
-): Promise<InvoiceRow> {
-  const { row, uses, reserved } = draft
-  if (uses.length > 0)
-    await lots.spendLots(
-      tx,
-      businessId,
-      uses.map(use => ({ ...use, invoiceId: row.id })),
-      { reserved },
-    )
-  await post(tx, businessId, [issueAct({ row, lines: [], uses: [], earnedMinor: 0n }, now)])
-  const done = issued(row, await store.takeNumbers(tx, businessId, 1), now)
-  await store.saveInvoice(tx, businessId, done)
+/** A stored draft becomes an invoice; of the lots it counts on, some were held for it when it was drafted. */
+export function issueDraft(
+  scene: Scene,
+  row: InvoiceRow,
+  uses: { fresh: readonly LotUse[]; held: readonly LotUse[] } = { fresh: [], held: [] },
+): InvoiceRow {
+  const { deed, context } = scene
+  const spend = ({ lotId, amountMinor }: LotUse) => ({ lotId, amountMinor, invoiceId: row.id })
+  deed.spendings.push(...uses.fresh.map(spend))
+  deed.heldSpendings.push(...uses.held.map(spend))
+  deed.acts.push(issueAct({ row, lines: [], uses: [], earnedMinor: 0n }, context.now))
+  deed.issued.push(row.id)
+  const done = issued(row, null, context.now)
+  saveInvoice(scene, done)
   return done
 }

@@ -1,63 +1,58 @@
-import type { Tx } from '../../platform/database.ts'
 import { newId } from '../../platform/ids.ts'
-import type { Context } from '../context.ts'
 import { localDate } from '../dates.ts'
-import { tellCredit, tellPayment, tellSubscription } from '../events-lifecycle.ts'
-import { paymentAccounts, post } from '../ledger/ledger.ts'
-import * as lots from '../ledger/store.ts'
-import { assignCode } from '../licenses/assign.ts'
+import { paymentAccounts } from '../ledger/ledger.ts'
 import { min, sum, toMajor } from '../money.ts'
+import {
+  owedBy,
+  type Scene,
+  saveInvoice,
+  saveSubscription,
+  tellCredit,
+  tellPayment,
+  tellSubscription,
+} from '../scene.ts'
 import { restartedAt, timed } from '../subscriptions/periods.ts'
 import type { SubscriptionRow } from '../subscriptions/store.ts'
-import * as subscriptions from '../subscriptions/store.ts'
 import type { TransactionRow } from '../transactions/store.ts'
 import type { InvoiceRow } from './store.ts'
-import * as store from './store.ts'
 
 /** Money arrived: it pays its invoice and those carried to it; what is too much becomes credit, so that no cent is lost. */
-export async function receive(
-  tx: Tx,
-  context: Context,
-  subscription: SubscriptionRow,
-  payment: TransactionRow,
-): Promise<SubscriptionRow> {
-  const { business, now } = context
-  const paid = await pay(tx, context, payment)
+export function receive(scene: Scene, subscription: SubscriptionRow, payment: TransactionRow): SubscriptionRow {
+  const { deed, context } = scene
+  const paid = pay(scene, payment)
   const excess = payment.amountMinor - sum(paid.map(one => one.amountMinor))
   const accounts = paymentAccounts(payment.gateway, payment.amountMinor)
-  await post(tx, business.id, [
-    {
-      sourceKey: `payment:${payment.id}`,
-      at: now,
-      customerId: payment.customerId,
-      subscriptionId: payment.subscriptionId,
-      currency: payment.currency,
-      gateway: payment.gateway,
-      accounts: { ...accounts, receivable: excess - payment.amountMinor, customerCredit: -excess },
-    },
-  ])
-  if (excess > 0n) await openLot(tx, context, subscription, { sourceId: payment.id, amountMinor: excess })
-  await tellPayment(tx, context, 'payment_success', payment)
-  const after = await recover(tx, context, await activate(tx, context, subscription))
+  deed.acts.push({
+    sourceKey: `payment:${payment.id}`,
+    at: context.now,
+    customerId: payment.customerId,
+    subscriptionId: payment.subscriptionId,
+    currency: payment.currency,
+    gateway: payment.gateway,
+    accounts: { ...accounts, receivable: excess - payment.amountMinor, customerCredit: -excess },
+  })
+  if (excess > 0n) openLot(scene, subscription, { sourceId: payment.id, amountMinor: excess })
+  tellPayment(scene, 'payment_success', payment)
+  const after = recover(scene, activate(scene, subscription))
   const renewed = paid.some(({ invoice }) => isRenewal(invoice) && invoice.dueMinor === 0n)
-  if (renewed && payment.gateway !== 'offline') await tellSubscription(tx, context, ['subscription_renew'], after)
+  if (renewed && payment.gateway !== 'offline') tellSubscription(scene, ['subscription_renew'], after)
   return after
 }
 
-async function pay(tx: Tx, context: Context, payment: TransactionRow) {
+function pay(scene: Scene, payment: TransactionRow) {
   const carried = new Map((payment.carried ?? []).map(one => [one.invoiceId, BigInt(one.amount)]))
-  const rows = await store.lockInvoices(tx, context.business.id, [...carried.keys(), payment.invoiceId])
   // The carried ones first, so that what is missing shows on the newest.
-  rows.sort((a, b) => Number(a.id === payment.invoiceId) - Number(b.id === payment.invoiceId))
+  const rows = owedBy(scene, payment.subscriptionId)
+    .filter(row => carried.has(row.id) || row.id === payment.invoiceId)
+    .sort((a, b) => Number(a.id === payment.invoiceId) - Number(b.id === payment.invoiceId))
   let rest = payment.amountMinor
   const paid: { invoice: InvoiceRow; amountMinor: bigint }[] = []
   for (const row of rows) {
-    const open = row.status === 'sent' || row.status === 'overdue' ? row.dueMinor : 0n
-    const amountMinor = min(min(open, carried.get(row.id) ?? rest), rest)
+    const amountMinor = min(min(row.dueMinor, carried.get(row.id) ?? rest), rest)
     if (amountMinor === 0n) continue
     rest -= amountMinor
-    const invoice = settledBy(row, { paidMinor: amountMinor, now: context.now })
-    await store.saveInvoice(tx, context.business.id, invoice)
+    const invoice = settledBy(row, { paidMinor: amountMinor, now: scene.context.now })
+    saveInvoice(scene, invoice)
     paid.push({ invoice, amountMinor })
   }
   return paid
@@ -80,60 +75,54 @@ export function settledBy(row: InvoiceRow, by: { paidMinor?: bigint; offsetMinor
   }
 }
 
-export async function openLot(
-  tx: Tx,
-  context: Context,
+export function openLot(
+  scene: Pick<Scene, 'deed' | 'context'>,
   subscription: Pick<SubscriptionRow, 'id' | 'customerId' | 'currency'>,
-  credit: { id?: string; sourceId: string; amountMinor: bigint },
-): Promise<string> {
+  credit: { id?: string | undefined; sourceId: string; amountMinor: bigint },
+): void {
+  const { deed, context } = scene
+  const { id: subscriptionId, customerId, currency } = subscription
   const id = credit.id ?? newId()
-  const amount = toMajor(credit.amountMinor, subscription.currency)
-  await lots.insertLot(tx, context.business.id, {
+  const amount = toMajor(credit.amountMinor, currency)
+  deed.lots.push({
     id,
-    subscriptionId: subscription.id,
-    customerId: subscription.customerId,
-    currency: subscription.currency,
+    subscriptionId,
+    customerId,
+    currency,
     sourceId: credit.sourceId,
     createdMinor: credit.amountMinor,
     usedMinor: 0n,
     reservedMinor: 0n,
     createdAt: context.now,
   })
-  await tellCredit(tx, context, 'credit_create', {
+  tellCredit(scene, 'credit_create', {
     id,
-    subscription_id: subscription.id,
-    customer_id: subscription.customerId,
+    subscription_id: subscriptionId,
+    customer_id: customerId,
     amount,
     remaining_amount: amount,
   })
-  return id
 }
 
 /** The first payment makes a subscription one that counts: it gets its licence code, once. */
-export async function activate(tx: Tx, context: Context, row: SubscriptionRow): Promise<SubscriptionRow> {
+export function activate(scene: Scene, row: SubscriptionRow): SubscriptionRow {
   if (row.activated) return row
-  const after = { ...row, activated: true, updatedAt: context.now }
-  await subscriptions.saveSubscription(tx, context.business.id, after)
-  await assignCode(tx, context.business.id, {
-    productId: row.productId,
-    planId: row.planId,
-    subscriptionId: row.id,
-    now: context.now,
-    source: context.source,
-  })
-  await tellSubscription(tx, context, ['subscription_activate'], after)
+  const after = { ...row, activated: true, updatedAt: scene.context.now }
+  saveSubscription(scene, after)
+  scene.deed.activated.push(after)
+  tellSubscription(scene, ['subscription_activate'], after)
   return after
 }
 
 /** Back in good standing once nothing is owed. A term that ran out meanwhile begins anew today. */
-export async function recover(tx: Tx, context: Context, row: SubscriptionRow): Promise<SubscriptionRow> {
-  const { business, now } = context
+export function recover(scene: Scene, row: SubscriptionRow): SubscriptionRow {
+  const { business, now } = scene.context
   if (row.status !== 'dunning' && row.status !== 'unpaid') return row
-  const owed = await store.lockDueInvoices(tx, business.id, row.id)
-  if (owed.some(invoice => !invoice.carried && (invoice.status === 'overdue' || invoice.dunningStep > 0))) return row
+  const chased = owedBy(scene, row.id).filter(invoice => !invoice.carried)
+  if (chased.some(invoice => invoice.status === 'overdue' || invoice.dunningStep > 0)) return row
   const status = row.cancelAtEnd ? 'non_renewing' : 'live'
   const after = running({ ...row, status, updatedAt: now }, { now, timeZone: business.timeZone })
-  await subscriptions.saveSubscription(tx, business.id, after)
+  saveSubscription(scene, after)
   return after
 }
 

@@ -102,7 +102,9 @@ const insertSql = `insert into billing_invoice (business_id, ${names.map(name =>
 
 /** Any number in one statement. No value here holds a line break: JSON writes it as an escape. */
 export async function insertInvoices(tx: Tx, businessId: string, rows: readonly InvoiceRow[]): Promise<void> {
-  await tx.unsafe(insertSql, [businessId, ...names.map(name => columnText(rows.map(row => row[name])))] as never)
+  if (rows.length === 0) return
+  const columns = names.map(name => columnText(rows.map(row => row[name])))
+  await tx.unsafe(insertSql, [businessId, ...columns] as never, { prepare: true })
 }
 
 export interface LineRow extends BillLine {
@@ -162,6 +164,23 @@ export const saveInvoice = (tx: Tx, businessId: string, row: InvoiceRow) => {
   return tx`update billing_invoice set ${tx(changes as never)} where business_id = ${businessId} and id = ${row.id}`
 }
 
+/** What payments, credits and retries change, for any number of invoices at once. */
+export const saveSettled = (tx: Tx, businessId: string, rows: readonly InvoiceRow[]) => {
+  const minor = (name: 'dueMinor' | 'paidMinor' | 'offsetMinor' | 'writtenOffMinor') =>
+    rows.map(row => String(row[name]))
+  return tx`
+    update billing_invoice invoice
+    set status = settled.status, due_minor = settled.due, paid_minor = settled.paid, offset_minor = settled.off,
+      written_off_minor = settled.written_off, carried = settled.carried, charge_at = settled.charge_at,
+      dunning_step = settled.dunning_step, updated_at = settled.updated_at
+    from unnest(${rows.map(row => row.id)}::text[], ${rows.map(row => row.status)}::text[], ${minor('dueMinor')}::int8[],
+      ${minor('paidMinor')}::int8[], ${minor('offsetMinor')}::int8[], ${minor('writtenOffMinor')}::int8[],
+      ${rows.map(row => String(row.carried))}::boolean[], ${rows.map(row => row.chargeAt?.toISOString() ?? null)}::timestamptz[],
+      ${rows.map(row => row.dunningStep)}::int[], ${rows.map(row => row.updatedAt.toISOString())}::timestamptz[])
+      as settled (id, status, due, paid, off, written_off, carried, charge_at, dunning_step, updated_at)
+    where invoice.business_id = ${businessId} and invoice.id = settled.id`
+}
+
 export const findInvoice = (db: Db, businessId: string, id: string) =>
   db<InvoiceRow[]>`
   select ${columns(db)} from billing_invoice where business_id = ${businessId} and id = ${id}`.then(first)
@@ -177,10 +196,10 @@ export const lockInvoices = (tx: Tx, businessId: string, ids: readonly string[])
 export const invoicesByIds = (db: Db, businessId: string, ids: readonly string[]) => db<InvoiceRow[]>`
   select ${columns(db)} from billing_invoice where business_id = ${businessId} and id = any(${ids as string[]})`
 
-/** What this subscription still owes, oldest first. */
-export const lockDueInvoices = (tx: Tx, businessId: string, subscriptionId: string) => tx<InvoiceRow[]>`
+/** What these subscriptions still owe, oldest first. */
+export const lockDueInvoices = (tx: Tx, businessId: string, subscriptionIds: readonly string[]) => tx<InvoiceRow[]>`
   select ${columns(tx)} from billing_invoice
-  where business_id = ${businessId} and subscription_id = ${subscriptionId} and due_minor > 0
+  where business_id = ${businessId} and subscription_id = any(${subscriptionIds as string[]}) and due_minor > 0
     and status in ('sent', 'overdue')
   order by id for update`
 
@@ -235,45 +254,6 @@ export const runningLines = (tx: Tx, businessId: string, subscriptionId: string,
     and invoice.status not in ('pending', 'void')
   order by invoice.number, line.line_no`
 
-export const creditLines = (
-  tx: Tx,
-  businessId: string,
-  subscriptionId: string,
-  credits: readonly { invoiceId: string; lineNo: number; netMinor: bigint; taxMinor: bigint }[],
-  sign: 1 | -1 = 1,
-) => tx`
-  update billing_invoice_line line
-  set credited_net_minor = credited_net_minor + ${sign} * credit.net, credited_tax_minor = credited_tax_minor + ${sign} * credit.tax
-  from unnest(${credits.map(credit => credit.invoiceId)}::text[], ${credits.map(credit => credit.lineNo)}::int[],
-    ${credits.map(credit => String(credit.netMinor))}::int8[], ${credits.map(credit => String(credit.taxMinor))}::int8[])
-    as credit (invoice_id, line_no, net, tax)
-  where line.business_id = ${businessId} and line.subscription_id = ${subscriptionId}
-    and line.invoice_id = credit.invoice_id and line.line_no = credit.line_no`
-
-export const insertCreditNote = (
-  tx: Tx,
-  businessId: string,
-  note: {
-    id: string
-    subscriptionId: string
-    kind: 'change' | 'refund'
-    sourceId: string
-    netMinor: bigint
-    taxMinor: bigint
-    lines: object[]
-    createdAt: Date
-  },
-) => tx`
-  insert into billing_credit_note (business_id, id, subscription_id, kind, source_id, net_minor, tax_minor, lines, created_at)
-  values (${businessId}, ${note.id}, ${note.subscriptionId}, ${note.kind}, ${note.sourceId}, ${note.netMinor},
-    ${note.taxMinor}, ${tx.json(note.lines as never)}, ${note.createdAt})`
-
-export const voidCreditNote = (tx: Tx, businessId: string, sourceId: string, at: Date) =>
-  tx<{ lines: { invoiceId: string; lineNo: number; net: string; tax: string }[] }[]>`
-  update billing_credit_note set voided_at = ${at}
-  where business_id = ${businessId} and source_id = ${sourceId} and voided_at is null
-  returning lines`.then(first)
-
 /** Has this subscription been billed a setup fee for this plan before? */
 export const setupFeeWasBilled = (db: Db, businessId: string, subscriptionId: string, planId: string) =>
   db<{ found: boolean }[]>`
@@ -283,12 +263,3 @@ export const setupFeeWasBilled = (db: Db, businessId: string, subscriptionId: st
       and line.item_id = ${planId} and invoice.status not in ('pending', 'void')) as found`.then(
     rows => only(rows).found,
   )
-
-/** What an invoice used up of lots is theirs again. */
-export const returnCredit = (tx: Tx, businessId: string, invoiceId: string) => tx`
-  with returned as (
-    delete from billing_credit_use where business_id = ${businessId} and invoice_id = ${invoiceId}
-    returning lot_id, amount_minor
-  )
-  update billing_credit_lot lot set used_minor = used_minor - returned.amount_minor
-  from returned where lot.business_id = ${businessId} and lot.id = returned.lot_id`

@@ -46,11 +46,13 @@ export const openLots = (db: Db, businessId: string, subscriptionIds: readonly s
     and used_minor < created_minor
   order by id`
 
-export const insertLot = (tx: Tx, businessId: string, lot: LotRow) => tx`
+export const insertLots = (tx: Tx, businessId: string, lots: readonly LotRow[]) => tx`
   insert into billing_credit_lot (business_id, id, subscription_id, customer_id, currency, source_id, created_minor, used_minor,
     reserved_minor, created_at)
-  values (${businessId}, ${lot.id}, ${lot.subscriptionId}, ${lot.customerId}, ${lot.currency}, ${lot.sourceId},
-    ${lot.createdMinor}, ${lot.usedMinor}, ${lot.reservedMinor}, ${lot.createdAt})`
+  select ${businessId}, * from unnest(${lots.map(lot => lot.id)}::text[], ${lots.map(lot => lot.subscriptionId)}::text[],
+    ${lots.map(lot => lot.customerId)}::text[], ${lots.map(lot => lot.currency)}::text[], ${lots.map(lot => lot.sourceId)}::text[],
+    ${lots.map(lot => String(lot.createdMinor))}::int8[], ${lots.map(lot => String(lot.usedMinor))}::int8[],
+    ${lots.map(lot => String(lot.reservedMinor))}::int8[], ${lots.map(lot => lot.createdAt.toISOString())}::timestamptz[])`
 
 export interface LotSpending {
   lotId: string

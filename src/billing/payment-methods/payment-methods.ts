@@ -50,12 +50,14 @@ export async function getMethodOf(
   businessId: string,
   options: { customerId: string; id: string; field: string },
 ): Promise<MethodRow> {
-  const method = await store.findMethod(db, businessId, options.id)
-  if (!method || method.customerId !== options.customerId)
-    throw unprocessable('payment_method_not_found', 'The customer has no such payment method.', [
-      { field: options.field, message: 'is not a payment method of this customer' },
-    ])
-  return method
+  return requireMethodOf(await store.findMethod(db, businessId, options.id), options.customerId, options.field)
+}
+
+export function requireMethodOf(method: MethodRow | undefined, customerId: string, field: string): MethodRow {
+  if (method?.customerId === customerId) return method
+  throw unprocessable('payment_method_not_found', 'The customer has no such payment method.', [
+    { field, message: 'is not a payment method of this customer' },
+  ])
 }
 
 /** From now on the subscription is paid with this card. */

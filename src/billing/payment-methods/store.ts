@@ -33,6 +33,10 @@ export const findMethod = (db: Db, businessId: string, id: string) =>
 export const methodsByIds = (db: Db, businessId: string, ids: readonly string[]) => db<MethodRow[]>`
   select ${columns(db)} from billing_payment_method where business_id = ${businessId} and id = any(${ids as string[]})`
 
+export const currentMethods = (db: Db, businessId: string, ids: readonly string[]) => db<MethodRow[]>`
+  select ${columns(db)} from billing_payment_method
+  where business_id = ${businessId} and id = any(${ids as string[]}) and deleted_at is null`
+
 /** Newest first. */
 export const methodsOf = (db: Db, businessId: string, customerId: string) => db<MethodRow[]>`
   select ${columns(db)} from billing_payment_method

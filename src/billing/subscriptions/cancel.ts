@@ -69,7 +69,7 @@ async function cancelNow(tx: Tx, context: Context, row: SubscriptionRow): Promis
     })
   }
   // What is owed stays owed, but no card is charged after the end.
-  for (const invoice of await invoices.lockDueInvoices(tx, business.id, row.id))
+  for (const invoice of await invoices.lockDueInvoices(tx, business.id, [row.id]))
     if (invoice.chargeAt) await invoices.saveInvoice(tx, business.id, { ...invoice, chargeAt: null, updatedAt: now })
   if (row.deferredMinor > 0n) await post(tx, business.id, [earned(row, now)])
   const after = stopped({ ...row, canceledAt: now, cancelAtEnd: false, deferredMinor: 0n }, 'canceled', now)

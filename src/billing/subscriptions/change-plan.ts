@@ -3,53 +3,86 @@ import { newId } from '../../platform/ids.ts'
 import { conflict, fail, notFound, outcomeUnknown, paymentRequired, unprocessable } from '../../platform/problem.ts'
 import { noteDue } from '../clock/due.ts'
 import type { Context } from '../context.ts'
+import { customerOf } from '../customers/store.ts'
 import { localDate } from '../dates.ts'
-import { getMethodOf } from '../payment-methods/payment-methods.ts'
+import { write } from '../deed.ts'
+import { type NewInvoice, writeDraft } from '../invoices/issue.ts'
+import type { InvoiceRow } from '../invoices/store.ts'
+import * as invoices from '../invoices/store.ts'
+import * as lots from '../ledger/store.ts'
+import { requireMethodOf } from '../payment-methods/payment-methods.ts'
 import type { MethodRow } from '../payment-methods/store.ts'
-import { getPlan, lockPlanForSale } from '../plans/plans.ts'
-import type { PlanRow } from '../plans/store.ts'
-import { openPayment, sendPayment } from '../transactions/attempt.ts'
+import { sceneOf } from '../scene.ts'
+import { paymentWithCarried, sendPayment } from '../transactions/attempt.ts'
 import type { TransactionRow } from '../transactions/store.ts'
 import * as transactions from '../transactions/store.ts'
-import { applyChange, holdChange, rememberChange, tellClosed } from './apply-change.ts'
-import { changeDate, check, prepare, resolve } from './prepare-change.ts'
+import { applyChange } from './apply-change.ts'
+import { type ChangeFacts, lookUp, prepare, resolve } from './prepare-change.ts'
 import { chargeNow } from './purchase.ts'
 import type { ChangeQuote } from './quote-change.ts'
+import { recallChange, rememberChange } from './remembered-change.ts'
 import { renewDue } from './renew.ts'
 import { schedule } from './scheduled.ts'
 import type { PlanChangeRequest } from './schema.ts'
-import { settlePayment } from './settle.ts'
+import { settleKnown } from './settle.ts'
+import { type Surroundings, surroundingsOf } from './show.ts'
 import type { SubscriptionRow } from './store.ts'
 import * as store from './store.ts'
 import * as changes from './store-changes.ts'
 
 /** Upgrade or downgrade, immediately or at the end of the term. */
 
-/** Answers the invoice of the change; none for a scheduled one. */
+/** What the answer shows: the subscription with what it names, and the invoice of the change; none for a scheduled one. */
+export interface Changed {
+  subscription: SubscriptionRow
+  invoice: InvoiceRow | undefined
+  around: Surroundings
+}
+
 export async function changePlan(
   context: Context,
   subscriptionId: string,
   request: PlanChangeRequest,
   idempotencyKey?: string,
-): Promise<{ invoiceId: string | undefined }> {
-  const { db, business, now } = context
-  const before = (await store.findSubscription(db, business.id, subscriptionId)) ?? fail(notFound('Subscription'))
+): Promise<Changed> {
+  const { db, business } = context
   if (idempotencyKey !== undefined) {
     const made = await changes.findChangeByKey(db, business.id, subscriptionId, idempotencyKey)
     if (made) return resume(context, made)
   }
-  // A change on the day of renewal is one of the new period.
-  if (before.nextBillingAt !== null && before.nextBillingAt <= now) await renewDue(context, [subscriptionId])
-  const plan = await getPlan(db, business.id, request.plan_id)
-  const method = await chooseMethod(context, before, request)
-  const started = await db
-    .begin(tx => start(tx, context, { subscriptionId, plan, request, method, idempotencyKey: idempotencyKey ?? null }))
-    .catch(error => {
+  const asked = { request, idempotencyKey: idempotencyKey ?? null }
+  const started = await inItsTerm(context, subscriptionId, (tx, locked) => start(tx, context, locked, asked)).catch(
+    error => {
       throw isUniqueViolation(error, 'billing_change_open') ? underWay() : error
+    },
+  )
+  if (started === 'scheduled') return look(context, subscriptionId, undefined)
+  return 'payment' in started ? finish(context, started.payment, started.method) : started
+}
+
+type Locked = Pick<ChangeFacts, 'row' | 'customer'>
+
+/** Under the subscription's lock, and after what was due before: a change on the day of renewal is one of the new period. */
+async function inItsTerm<T>(
+  context: Context,
+  subscriptionId: string,
+  run: (tx: Tx, locked: Locked) => Promise<T>,
+): Promise<T> {
+  const { db, business, now } = context
+  const tryOnce = (renewed: boolean) =>
+    db.begin(async tx => {
+      const [row, customer] = await Promise.all([
+        store.lockSubscription(tx, business.id, subscriptionId),
+        customerOf(tx, business.id, subscriptionId),
+      ])
+      if (!row || !customer) throw notFound('Subscription')
+      if (!renewed && row.nextBillingAt !== null && row.nextBillingAt <= now) return undefined
+      return { done: await run(tx, { row, customer }) }
     })
-  await noteDue(db, business)
-  if (!started.payment) return { invoiceId: started.invoiceId }
-  return finish(context, started.payment)
+  const first = await tryOnce(false)
+  if (first) return first.done
+  await renewDue(context, [subscriptionId])
+  return (await tryOnce(true))!.done
 }
 
 /** What an immediate change would come to: the computation of the change itself, of which nothing is kept. */
@@ -58,150 +91,146 @@ export async function previewChange(
   subscriptionId: string,
   request: PlanChangeRequest,
 ): Promise<ChangeQuote> {
-  const { db, business, now } = context
-  const before = (await store.findSubscription(db, business.id, subscriptionId)) ?? fail(notFound('Subscription'))
-  if (before.nextBillingAt !== null && before.nextBillingAt <= now) await renewDue(context, [subscriptionId])
-  const plan = await getPlan(db, business.id, request.plan_id)
   let quote: ChangeQuote | undefined
   const undo = new Error('A preview keeps nothing.')
-  await db
-    .begin(async tx => {
-      const row = (await store.lockSubscription(tx, business.id, subscriptionId)) ?? fail(notFound('Subscription'))
-      check(row, plan, request)
-      await refuseOpenChange(tx, business.id, row.id)
-      const on = changeDate(row, localDate(now, business.timeZone))
-      const { terms, addons, coupon } = await resolve(tx, context, row, plan, request, on)
-      quote = (await prepare(tx, context, row, { terms, addons, coupon, on, request })).quote
-      throw undo
-    })
-    .catch(error => {
-      if (error !== undo) throw error
-    })
+  await inItsTerm(context, subscriptionId, async (tx, locked) => {
+    const facts = await lookUp(tx, context, locked, request)
+    requireNoOpenChange(facts)
+    const { terms } = await resolve(tx, context, facts, request)
+    quote = prepare(context, facts, terms, request).quote
+    throw undo
+  }).catch(error => {
+    if (error !== undo) throw error
+  })
   return quote!
 }
 
 const underWay = () =>
   conflict('change_in_progress', 'A change of this subscription waits for its payment. Try again when it is settled.')
 
+const requireNoOpenChange = ({ waiting }: Pick<ChangeFacts, 'waiting'>): void => {
+  if (waiting.some(change => change.state === 'open')) throw underWay()
+}
+
 /** No act on a subscription may run into a change whose card is being charged. */
 export async function refuseOpenChange(tx: Tx, businessId: string, subscriptionId: string): Promise<void> {
   if (await changes.findOpen(tx, businessId, subscriptionId)) throw underWay()
 }
 
-async function chooseMethod(
-  { db, business }: Context,
-  row: SubscriptionRow,
-  request: PlanChangeRequest,
-): Promise<MethodRow | undefined> {
+function chooseMethod({ row, method }: ChangeFacts, request: PlanChangeRequest): MethodRow | undefined {
   if (request.payment_mode === 'offline') return undefined
-  const id = request.card_id || row.paymentMethodId
-  if (!id)
+  if (!request.card_id && row.paymentMethodId === null)
     throw unprocessable(
       'payment_method_missing',
       'The subscription has no card. Give card_id, or set payment_mode to offline.',
       [{ field: 'card_id', message: 'is required when the subscription has no card' }],
     )
-  return getMethodOf(db, business.id, { customerId: row.customerId, id, field: 'card_id' })
+  return requireMethodOf(method, row.customerId, 'card_id')
 }
 
-interface Started {
-  invoiceId: string | undefined
-  payment: TransactionRow | undefined
-}
+type Started = { payment: TransactionRow; method: MethodRow } | Changed | 'scheduled'
 
 async function start(
   tx: Tx,
   context: Context,
-  asked: {
-    subscriptionId: string
-    plan: PlanRow
-    request: PlanChangeRequest
-    method: MethodRow | undefined
-    idempotencyKey: string | null
-  },
+  locked: Locked,
+  asked: { request: PlanChangeRequest; idempotencyKey: string | null },
 ): Promise<Started> {
   const { business, now } = context
-  const { plan, request, method } = asked
-  const row = (await store.lockSubscription(tx, business.id, asked.subscriptionId)) ?? fail(notFound('Subscription'))
-  check(row, plan, request)
-  await lockPlanForSale(tx, business.id, plan)
-  const today = localDate(now, business.timeZone)
-  if (row.status === 'unpaid' && (row.periodEnd === null || row.periodEnd <= today))
+  const { request, idempotencyKey } = asked
+  const facts = await lookUp(tx, context, locked, request)
+  const { row } = facts
+  const method = chooseMethod(facts, request)
+  if (row.status === 'unpaid' && (row.periodEnd === null || row.periodEnd <= localDate(now, business.timeZone)))
     throw unprocessable('subscription_unpaid', 'The term is over and unpaid. Pay what is due first.')
-  await refuseOpenChange(tx, business.id, row.id)
-  const on = changeDate(row, today)
-  const { terms, addons, coupon, redeemed } = await resolve(tx, context, row, plan, request, on)
+  requireNoOpenChange(facts)
+  const { terms, redeemed } = await resolve(tx, context, facts, request)
   if (request.activated_at_val === 'eot') {
-    await schedule(tx, context, row, { terms, addons, coupon, request, redeemed, idempotencyKey: asked.idempotencyKey })
-    return { invoiceId: undefined, payment: undefined }
+    await schedule(tx, context, facts, { terms, request, redeemed, idempotencyKey })
+    return 'scheduled'
   }
-  const { quote, invoice } = await prepare(tx, context, row, { terms, addons, coupon, on, request })
-  const changeId = newId()
+  const { quote, invoice } = prepare(context, facts, terms, request)
   const how = chargeNow(method?.gateway ?? 'offline', quote.chargeMinor, row.currency)
-  if (how !== 'charge') {
-    const carried = { ...invoice, row: { ...invoice.row, carried: how === 'carry' } }
-    const after = await applyChange(tx, context, row, { quote, invoice: carried, changeId })
-    await keepChange(tx, context, {
-      changeId,
-      quote,
-      invoiceId: invoice.row.id,
-      state: 'applied',
-      redeemed,
-      key: asked.idempotencyKey,
-    })
-    await tellClosed(tx, context, after, quote.uses)
-    return { invoiceId: invoice.row.id, payment: undefined }
-  }
-  await holdChange(tx, context, { quote, invoice })
-  await keepChange(tx, context, {
-    changeId,
-    quote,
-    invoiceId: invoice.row.id,
-    state: 'open',
-    redeemed,
-    key: asked.idempotencyKey,
-  })
-  const payment = await openPayment(tx, business.id, invoice.row, { method: method!, now })
-  return { invoiceId: invoice.row.id, payment }
+  const key = { redeemed, idempotencyKey }
+  if (how === 'charge') return hold(tx, context, facts, { ...key, quote, invoice, method: method! })
+  const carried = { ...invoice, row: { ...invoice.row, carried: how === 'carry' } }
+  return atOnce(tx, context, facts, { ...key, quote, invoice: carried })
 }
 
-const keepChange = (
-  tx: Tx,
-  { business, now }: Context,
-  change: {
-    changeId: string
-    quote: ChangeQuote
-    invoiceId: string
-    state: 'open' | 'applied'
-    redeemed: string | null
-    key: string | null
-  },
-) =>
-  changes.insertChange(
-    tx,
-    business.id,
-    {
-      id: change.changeId,
-      subscriptionId: change.quote.subscription.id,
-      state: change.state,
-      updateType: change.quote.updateType,
-      planId: change.quote.subscription.planId,
-      terms: rememberChange(change.quote, change.redeemed) as unknown as Record<string, unknown>,
-      invoiceId: change.invoiceId,
-      transactionId: null,
-      createdAt: now,
-      updatedAt: now,
-    },
-    change.key,
-  )
+interface Drafted {
+  quote: ChangeQuote
+  invoice: NewInvoice
+  redeemed: string | null
+  idempotencyKey: string | null
+}
 
-async function finish(context: Context, payment: TransactionRow): Promise<{ invoiceId: string }> {
-  const outcome = await sendPayment(context, payment, { customerPresent: true })
-  return answer(await settlePayment(context, payment.id, outcome))
+const changeRow = (
+  { now }: Context,
+  { quote, invoice, redeemed }: Drafted,
+  state: 'open' | 'applied',
+): changes.ChangeRow => ({
+  id: newId(),
+  subscriptionId: quote.subscription.id,
+  state,
+  updateType: quote.updateType,
+  planId: quote.subscription.planId,
+  terms: rememberChange(quote, redeemed) as unknown as Record<string, unknown>,
+  invoiceId: invoice.row.id,
+  transactionId: null,
+  createdAt: now,
+  updatedAt: now,
+})
+
+/** Draft, attempt and change are written, the lots held; nothing counts until the card is charged. */
+async function hold(
+  tx: Tx,
+  context: Context,
+  facts: ChangeFacts,
+  drafted: Drafted & { method: MethodRow },
+): Promise<Started> {
+  const { business, now } = context
+  const { quote, invoice, method } = drafted
+  const held = quote.uses.filter(use => use.lotId !== quote.newLot?.id)
+  const payment = paymentWithCarried(invoice.row, facts.owed, { method, now })
+  await Promise.all([
+    held.length > 0 && lots.reserveLots(tx, business.id, held, 1),
+    writeDraft(tx, business.id, invoice),
+    changes.insertChange(tx, business.id, changeRow(context, drafted, 'open'), drafted.idempotencyKey),
+    transactions.insertPayments(tx, business.id, [payment]),
+    noteDue(tx, business),
+  ])
+  return { payment, method }
+}
+
+/** There is nothing to charge now. */
+async function atOnce(tx: Tx, context: Context, facts: ChangeFacts, drafted: Drafted): Promise<Changed> {
+  const { business } = context
+  const { invoice } = drafted
+  const change = changeRow(context, drafted, 'applied')
+  const [scene] = await Promise.all([
+    sceneOf(tx, context, {
+      subscriptions: [facts.row],
+      invoices: [...facts.owed, invoice.row],
+      changes: [...facts.waiting, change],
+    }),
+    writeDraft(tx, business.id, invoice),
+    changes.insertChange(tx, business.id, change, drafted.idempotencyKey),
+    noteDue(tx, business),
+  ])
+  const subscription = applyChange(scene, facts.row, recallChange(change), { draft: invoice.row, held: false })
+  await write(tx, context, scene.deed)
+  return { subscription, invoice: scene.deed.invoices.get(invoice.row.id), around: scene.around }
+}
+
+async function finish(context: Context, payment: TransactionRow, method: MethodRow | undefined): Promise<Changed> {
+  const outcome = await sendPayment(context, payment, { customerPresent: true, method })
+  const settled = await settleKnown(context, payment, outcome)
+  requirePaid(settled.payment)
+  return { subscription: settled.subscription, invoice: settled.invoice, around: settled.scene.around }
 }
 
 /** Until it is paid the old plan stays; a decline leaves nothing behind. */
-function answer(payment: TransactionRow): { invoiceId: string } {
+function requirePaid(payment: TransactionRow): void {
   if (payment.state === 'failed')
     throw paymentRequired(
       payment.code ?? 'card_declined',
@@ -217,16 +246,30 @@ function answer(payment: TransactionRow): { invoiceId: string } {
       'payment_outcome_unknown',
       'The gateway did not say what became of the payment. The plan changes as soon as it does; don’t ask again.',
     )
-  return { invoiceId: payment.invoiceId }
 }
 
 /** A repeat of a request that began this change and did not get to its end. */
-async function resume(context: Context, change: changes.ChangeRow): Promise<{ invoiceId: string | undefined }> {
+async function resume(context: Context, change: changes.ChangeRow): Promise<Changed> {
   const { db, business } = context
-  if (change.state === 'applied' || change.state === 'scheduled' || change.invoiceId === null)
-    return { invoiceId: change.invoiceId ?? undefined }
-  const open = await transactions.findOpenPayment(db, business.id, change.invoiceId)
-  if (open && (open.state === 'created' || open.state === 'unknown')) return finish(context, open)
-  const last = open ?? (await transactions.paymentsOf(db, business.id, change.invoiceId)).at(-1)
-  return last ? answer(last) : { invoiceId: change.invoiceId }
+  const { subscriptionId, invoiceId } = change
+  if (change.state === 'applied' || change.state === 'scheduled' || invoiceId === null)
+    return look(context, subscriptionId, invoiceId ?? undefined)
+  const open = await transactions.findOpenPayment(db, business.id, invoiceId)
+  if (open && (open.state === 'created' || open.state === 'unknown')) return finish(context, open, undefined)
+  const last = open ?? (await transactions.paymentsOf(db, business.id, invoiceId)).at(-1)
+  if (last) requirePaid(last)
+  return look(context, subscriptionId, invoiceId)
+}
+
+async function look(
+  { db, business }: Context,
+  subscriptionId: string,
+  invoiceId: string | undefined,
+): Promise<Changed> {
+  const [row, invoice] = await Promise.all([
+    store.findSubscription(db, business.id, subscriptionId),
+    invoiceId === undefined ? undefined : invoices.findInvoice(db, business.id, invoiceId),
+  ])
+  const subscription = row ?? fail(notFound('Subscription'))
+  return { subscription, invoice, around: await surroundingsOf(db, business.id, [subscription]) }
 }

@@ -10,8 +10,7 @@ import { CustomerFields, CustomerPath, CustomerSchema } from '../customers/schem
 import { envelope, ok, okPage, pageEnvelope } from '../envelope.ts'
 import { readFlag } from '../fields.ts'
 import { InvoiceSchema } from '../invoices/schema.ts'
-import { showInvoice } from '../invoices/show.ts'
-import * as invoices from '../invoices/store.ts'
+import { keptSubscription, showInvoiceWith } from '../invoices/show.ts'
 import { getPlans, showPlan } from '../plans/plans.ts'
 import { PlanSchema } from '../plans/schema.ts'
 import { productsByIds, showProduct } from '../products/products.ts'
@@ -32,7 +31,7 @@ import {
   SubscriptionSchema,
   UserSchema,
 } from './schema.ts'
-import { showSubscription, showSubscriptions } from './show.ts'
+import { showSubscription, showSubscriptions, showWith } from './show.ts'
 import type { SubscriptionRow } from './store.ts'
 import * as store from './store.ts'
 import { creditByCustomer } from './usage.ts'
@@ -191,32 +190,28 @@ export const upgradeDowngrade = endpoint({
   run: async call => {
     const context = await contextOf(call)
     const { db, business, params, body } = call
-    const { invoiceId } = await changePlan(context, params.subscription_id, body, call.idempotencyKey)
-    const row = await getSubscription(context, params.subscription_id)
-    const [user, subscription, customer, [product], [plan], invoice] = await Promise.all([
+    const changed = await changePlan(context, params.subscription_id, body, call.idempotencyKey)
+    const { subscription, invoice, around } = changed
+    const [user, credit, [product], [plan]] = await Promise.all([
       showUser(db, business),
-      one(context, row),
-      shownCustomer(context, row.customerId),
-      productsByIds(db, business.id, [row.productId]),
-      getPlans(db, business.id, [body.plan_id]),
-      invoiceId === undefined ? undefined : invoices.findInvoice(db, business.id, invoiceId),
+      creditOf(context, subscription.customerId),
+      productsByIds(db, business.id, [subscription.productId]),
+      // The plan asked for; of a change at the end of the term it is not the subscription's yet.
+      around.plans.has(body.plan_id) ? [around.plans.get(body.plan_id)] : getPlans(db, business.id, [body.plan_id]),
     ])
-    return ok(invoice ? `Subscription ${row.updateType}d` : 'Change scheduled for the end of the term', {
+    return ok(invoice ? `Subscription ${subscription.updateType}d` : 'Change scheduled for the end of the term', {
       user,
-      customer,
+      customer: showCustomer(around.customers.get(subscription.customerId)!, credit),
       product: showProduct(product!),
       plan: showPlan(plan!),
-      subscription,
-      invoice: invoice ? await showInvoice(db, business.id, invoice) : null,
+      subscription: showWith(subscription, around),
+      invoice: invoice ? showInvoiceWith(invoice, keptSubscription(invoice, around)) : null,
     })
   },
 })
 
-async function shownCustomer({ db, business }: Context, id: string) {
-  const [customer, credit] = await Promise.all([
-    getCustomer(db, business.id, id),
-    creditByCustomer(db, business.id, { customerIds: [id], currency: business.currency }),
-  ])
-  const minor = credit.get(id)
-  return showCustomer(customer, minor === undefined ? null : { minor, currency: business.currency })
+async function creditOf({ db, business }: Context, customerId: string) {
+  const credit = await creditByCustomer(db, business.id, { customerIds: [customerId], currency: business.currency })
+  const minor = credit.get(customerId)
+  return minor === undefined ? null : { minor, currency: business.currency }
 }

@@ -1,23 +1,31 @@
 import type { Tx } from '../../platform/database.ts'
-import { unprocessable } from '../../platform/problem.ts'
+import { notFound, unprocessable } from '../../platform/problem.ts'
 import { getAddons } from '../addons/addons.ts'
 import type { Context } from '../context.ts'
 import { couponsByIds } from '../coupons/coupons.ts'
 import { findUsableCoupon, redeemCoupon } from '../coupons/redeem.ts'
 import type { CouponRow } from '../coupons/store.ts'
-import { customersByIds } from '../customers/customers.ts'
-import type { LocalDate } from '../dates.ts'
-import { draftInvoice } from '../invoices/issue.ts'
+import type { CustomerRow } from '../customers/store.ts'
+import { type LocalDate, localDate } from '../dates.ts'
+import type { TaxRate } from '../invoices/bill.ts'
+import { draftInvoice, type NewInvoice } from '../invoices/issue.ts'
+import type { InvoiceRow, StoredLine } from '../invoices/store.ts'
 import * as invoices from '../invoices/store.ts'
 import * as lots from '../ledger/store.ts'
 import { toMinor } from '../money.ts'
+import type { MethodRow } from '../payment-methods/store.ts'
+import * as methods from '../payment-methods/store.ts'
 import { plansByIds } from '../plans/plans.ts'
 import type { PlanRow } from '../plans/store.ts'
+import * as plans from '../plans/store.ts'
+import { shareProduct } from '../products/store.ts'
 import { taxesOf } from './purchase.ts'
-import { type NewTerms, quoteChange } from './quote-change.ts'
+import { type ChangeQuote, type NewTerms, quoteChange } from './quote-change.ts'
 import type { PlanChangeRequest } from './schema.ts'
 import type { SubscriptionAddon, SubscriptionRow } from './store.ts'
 import * as store from './store.ts'
+import type { ChangeRow } from './store-changes.ts'
+import * as changes from './store-changes.ts'
 import { invoicesOf, readAddons, readQuantity, sellAddons } from './terms.ts'
 
 /** What a request to change a plan asks for, in terms that can be computed and billed. */
@@ -25,7 +33,7 @@ import { invoicesOf, readAddons, readQuantity, sellAddons } from './terms.ts'
 /** An unpaid one too, as long as its term runs: the credit then first pays what is owed. */
 const changeable = new Set(['live', 'non_renewing', 'dunning', 'trial', 'unpaid'])
 
-export function check(row: SubscriptionRow, plan: PlanRow, request: PlanChangeRequest): void {
+function check(row: SubscriptionRow, plan: PlanRow, request: PlanChangeRequest): void {
   if (!changeable.has(row.status))
     throw unprocessable(
       'subscription_not_live',
@@ -48,35 +56,80 @@ export function check(row: SubscriptionRow, plan: PlanRow, request: PlanChangeRe
     )
 }
 
-/** Inside the running period, whatever a change of the time zone did to the calendar. */
-export function changeDate(row: SubscriptionRow, today: LocalDate): LocalDate {
-  return row.periodStart !== null && today < row.periodStart ? row.periodStart : today
+/** Everything that a change of this subscription looks at; the subscription is locked. */
+export interface ChangeFacts {
+  row: SubscriptionRow
+  customer: CustomerRow
+  /** the plan that is asked for, and the one that it replaces */
+  plan: PlanRow
+  before: PlanRow
+  addons: SubscriptionAddon[]
+  /** attached by now */
+  coupon: CouponRow | undefined
+  /** open, or waiting for the end of the term */
+  waiting: ChangeRow[]
+  /** that still pay for time after today */
+  lines: StoredLine[]
+  owed: InvoiceRow[]
+  lots: lots.LotRow[]
+  rates: TaxRate[]
+  /** that the request or the subscription names */
+  method: MethodRow | undefined
+  /** in the time zone of the business, but inside the running period whatever a change of the zone did to the calendar */
+  on: LocalDate
 }
 
-export async function resolve(
+/** In one trip to the database. The product is held before its plan is read, so that the plan can't be deleted meanwhile. */
+export async function lookUp(
   tx: Tx,
   context: Context,
-  row: SubscriptionRow,
-  plan: PlanRow,
+  { row, customer }: { row: SubscriptionRow; customer: CustomerRow },
   request: PlanChangeRequest,
-  on: LocalDate,
-) {
+): Promise<ChangeFacts> {
   const { business, now } = context
-  const addons = await store.addonsOf(tx, business.id, [row.id])
-  const [attached] = row.couponId === null ? [] : await couponsByIds(tx, business.id, [row.couponId])
+  const { id } = business
+  const today = localDate(now, business.timeZone)
+  const methodId = request.card_id || row.paymentMethodId
+  const [product, plan, [before], addons, coupons, waiting, lines, owed, open, rates, method] = await Promise.all([
+    shareProduct(tx, id, row.productId),
+    plans.findPlan(tx, id, request.plan_id),
+    plansByIds(tx, id, [row.planId]),
+    store.addonsOf(tx, id, [row.id]),
+    row.couponId === null ? [] : couponsByIds(tx, id, [row.couponId]),
+    changes.waitingChanges(tx, id, [row.id]),
+    invoices.runningLines(tx, id, row.id, today),
+    invoices.lockDueInvoices(tx, id, [row.id]),
+    lots.lockOpenLots(tx, id, [row.id]),
+    taxesOf(tx, id, customer),
+    methodId ? methods.findMethod(tx, id, methodId) : undefined,
+  ])
+  if (!plan) throw notFound('Plan')
+  check(row, plan, request)
+  if (!product) throw notFound('Product')
+  const on = row.periodStart !== null && today < row.periodStart ? row.periodStart : today
+  return {
+    row,
+    customer,
+    plan,
+    before: before!,
+    addons,
+    coupon: coupons[0],
+    waiting,
+    lines: lines.filter(line => line.end! > on),
+    owed,
+    lots: open,
+    rates,
+    method,
+    on,
+  }
+}
+
+export async function resolve(tx: Tx, context: Context, facts: ChangeFacts, request: PlanChangeRequest) {
+  const { business, now } = context
+  const { row, plan, addons, coupon: attached, on } = facts
   const choices = readAddons(request.addons)
-  const chosen: SubscriptionAddon[] = choices
-    ? sellAddons(
-        choices,
-        await getAddons(
-          tx,
-          business.id,
-          choices.map(choice => choice.addonId),
-        ),
-        plan,
-        on,
-      )
-    : addons
+  const ids = choices?.map(choice => choice.addonId) ?? []
+  const chosen = choices ? sellAddons(choices, await getAddons(tx, business.id, ids), plan, on) : addons
   const given = (value: number | string | undefined) => (value === undefined || value === '' ? undefined : value)
   const price = given(request.price)
   const code = request.coupon_code
@@ -96,18 +149,17 @@ export async function resolve(
     ),
     coupon,
     couponLeft: fresh && invoicesLeft !== null && row.periodEnd !== null ? invoicesLeft - 1 : invoicesLeft,
-    setupFeeMinor: await setupFee(tx, business.id, row, plan, given(request.setup_fee)),
+    setupFeeMinor: await setupFee(tx, business.id, facts, given(request.setup_fee)),
     updateReason: request.update_reason ?? '',
   }
-  return { terms, addons, coupon: attached, redeemed: fresh?.id ?? null }
+  return { terms, redeemed: fresh?.id ?? null }
 }
 
 /** Only when the request says so, or when this plan's fee was never paid before. */
 async function setupFee(
   tx: Tx,
   businessId: string,
-  row: SubscriptionRow,
-  plan: PlanRow,
+  { row, plan }: ChangeFacts,
   given: number | string | undefined,
 ): Promise<bigint> {
   if (given !== undefined) return toMinor(given, plan.currencyCode, 'setup_fee')
@@ -115,48 +167,33 @@ async function setupFee(
   return (await invoices.setupFeeWasBilled(tx, businessId, row.id, plan.id)) ? 0n : plan.setupFeeMinor
 }
 
-export async function prepare(
-  tx: Tx,
+export function prepare(
   context: Context,
-  row: SubscriptionRow,
-  parts: {
-    terms: NewTerms
-    addons: SubscriptionAddon[]
-    coupon: CouponRow | undefined
-    on: LocalDate
-    request: PlanChangeRequest
-  },
-) {
+  facts: ChangeFacts,
+  terms: NewTerms,
+  request: PlanChangeRequest,
+): { quote: ChangeQuote; invoice: NewInvoice } {
   const { business, now } = context
-  const { terms, addons, coupon, on, request } = parts
-  const [[plan], [customer], lines, open] = await Promise.all([
-    plansByIds(tx, business.id, [row.planId]),
-    customersByIds(tx, business.id, [row.customerId]),
-    invoices.runningLines(tx, business.id, row.id, on),
-    lots.lockOpenLots(tx, business.id, [row.id]),
-  ])
-  const billed = await invoices.lockInvoices(tx, business.id, [...new Set(lines.map(line => line.invoiceId))])
+  const { row, customer } = facts
   const quote = quoteChange({
     subscription: { ...row, paymentTerm: request.payment_term ?? 'net0' },
-    addons,
-    plan: plan!,
-    coupon,
+    addons: facts.addons,
+    plan: facts.before,
+    coupon: facts.coupon,
     next: terms,
-    on,
-    lines,
-    dueByInvoice: new Map(
-      billed.filter(one => one.status === 'sent' || one.status === 'overdue').map(one => [one.id, one.dueMinor]),
-    ),
-    lots: open
+    on: facts.on,
+    lines: facts.lines,
+    dueByInvoice: new Map(facts.owed.map(invoice => [invoice.id, invoice.dueMinor])),
+    lots: facts.lots
       .filter(lot => lot.currency === row.currency)
       .map(lot => ({ id: lot.id, balanceMinor: lot.createdMinor - lot.usedMinor - lot.reservedMinor })),
-    rates: await taxesOf(tx, business.id, customer!),
+    rates: facts.rates,
   })
   const invoice = draftInvoice({
     kind: 'change',
     subscription: quote.subscription,
     addons: quote.addons,
-    customer: customer!,
+    customer,
     bill: quote.bill,
     uses: quote.uses,
     period: quote.period,

@@ -1,20 +1,19 @@
 import type { Tx } from '../../platform/database.ts'
 import type { Context } from '../context.ts'
 import type { CouponRow } from '../coupons/store.ts'
-import { customersByIds } from '../customers/customers.ts'
 import type { CustomerRow } from '../customers/store.ts'
 import { addDays, addYears, type LocalDate, startOfDay } from '../dates.ts'
-import { tellInvoices } from '../events-lifecycle.ts'
+import { write } from '../deed.ts'
 import { minCharge } from '../gateways/registry.ts'
 import { makeBill, type TaxRate } from '../invoices/bill.ts'
 import { draftInvoice, issueDraft, keep, type NewInvoice, writeIssued } from '../invoices/issue.ts'
 import { activate } from '../invoices/receive.ts'
 import type { InvoiceRow } from '../invoices/store.ts'
 import type { PlanRow } from '../plans/store.ts'
+import { type Scene, saveSubscription, sceneOf, tellInvoice } from '../scene.ts'
 import { taxFor } from '../taxes/tax-for.ts'
 import { inPeriod, nextPeriod } from './periods.ts'
 import type { SubscriptionAddon, SubscriptionRow } from './store.ts'
-import * as store from './store.ts'
 import { discountFrom, sale, wholePeriod, withAdjusted } from './terms.ts'
 
 /** The first bill of a subscription: by card it is a draft until the money is there, offline it is issued at once. */
@@ -115,21 +114,18 @@ export async function issuePurchase(
   context: Context,
   purchase: Purchase,
   how: 'carry' | 'wait' | 'nothing',
-): Promise<SubscriptionRow> {
+): Promise<void> {
   const row = { ...purchase.invoice.row, carried: how === 'carry' }
-  const rows = await writeIssued(tx, context.business.id, [{ ...purchase.invoice, row }], context.now)
-  await tellInvoices(tx, context, 'invoice_create', rows)
-  return how === 'nothing' ? activate(tx, context, purchase.subscription) : purchase.subscription
+  const invoices = await writeIssued(tx, context.business.id, [{ ...purchase.invoice, row }], context.now)
+  const scene = await sceneOf(tx, context, { subscriptions: [purchase.subscription], invoices, changes: [] })
+  for (const invoice of invoices) tellInvoice(scene, 'invoice_create', invoice)
+  if (how === 'nothing') activate(scene, purchase.subscription)
+  await write(tx, context, scene.deed)
 }
 
 /** The money for a drafted first bill is there: the subscription begins as it was sold. */
-export async function completePurchase(
-  tx: Tx,
-  context: Context,
-  row: SubscriptionRow,
-  draft: InvoiceRow,
-): Promise<SubscriptionRow> {
-  const { business, now } = context
+export function completePurchase(scene: Scene, row: SubscriptionRow, draft: InvoiceRow): SubscriptionRow {
+  const { business, now } = scene.context
   const period = { no: draft.periodNo!, start: draft.periodStart!, end: draft.periodEnd! }
   const live = couponUsed({
     ...row,
@@ -138,18 +134,10 @@ export async function completePurchase(
     deferredMinor: row.deferredMinor + draft.netMinor,
   })
   const after = inPeriod(live, period, { now, timeZone: business.timeZone })
-  await store.saveSubscription(tx, business.id, after)
-  const [addons, [customer]] = await Promise.all([
-    store.addonsOf(tx, business.id, [row.id]),
-    customersByIds(tx, business.id, [row.customerId]),
-  ])
-  const kept = keep(after, addons, customer!) as unknown as Record<string, unknown>
-  const issued = await issueDraft(
-    tx,
-    business.id,
-    { row: { ...draft, subscription: kept }, uses: [], reserved: false },
-    now,
-  )
-  await tellInvoices(tx, context, 'invoice_create', [issued])
+  saveSubscription(scene, after)
+  const { chosen, customers } = scene.around
+  const kept = keep(after, chosen.get(row.id) ?? [], customers.get(row.customerId)!)
+  const issued = issueDraft(scene, { ...draft, subscription: kept as unknown as Record<string, unknown> })
+  tellInvoice(scene, 'invoice_create', issued)
   return after
 }

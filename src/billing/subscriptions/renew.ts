@@ -4,6 +4,7 @@ import { addonsByIds } from '../addons/addons.ts'
 import { type Context, eventOf } from '../context.ts'
 import { couponsByIds } from '../coupons/coupons.ts'
 import { showCustomer } from '../customers/customers.ts'
+import { newDeed, write } from '../deed.ts'
 import { makeBill } from '../invoices/bill.ts'
 import { draftInvoice, type NewInvoice, writeIssued } from '../invoices/issue.ts'
 import { activate, isRenewal } from '../invoices/receive.ts'
@@ -144,11 +145,8 @@ async function renewAll(tx: Tx, context: Context, rows: readonly SubscriptionRow
   for (const step of steps)
     if (step.change) {
       await store.replaceAddons(tx, business.id, step.row.id, step.addons)
-      await changes.setChangeState(tx, business.id, {
-        id: step.change.id,
-        state: step.invoice ? 'applied' : 'dropped',
-        at: now,
-      })
+      const state = step.invoice ? 'applied' : 'dropped'
+      await changes.setChangeStates(tx, business.id, [{ id: step.change.id, state }], now)
     }
   const billed = steps.filter(step => !step.change).flatMap(step => step.addons)
   if (billed.length > 0) await renewal.saveBilledAddons(tx, business.id, billed)
@@ -164,8 +162,20 @@ async function renewAll(tx: Tx, context: Context, rows: readonly SubscriptionRow
     now,
   )
   await tell(tx, context, steps, new Map(invoices.map(invoice => [invoice.id, invoice])), around)
-  for (const step of steps)
-    if (step.invoice && step.invoice.row.dueMinor === 0n && !step.row.activated) await activate(tx, context, step.row)
+  await activateFree(tx, context, steps, around)
+}
+
+/** A first invoice on which nothing is due counts as paid. */
+async function activateFree(tx: Tx, context: Context, steps: readonly Step[], around: Around): Promise<void> {
+  const free = steps.filter(step => step.invoice?.row.dueMinor === 0n && !step.row.activated)
+  if (free.length === 0) return
+  const deed = newDeed()
+  const scene = { context, deed, subscriptions: new Map(), invoices: new Map(), changes: [], around }
+  for (const { row, addons, change } of free) {
+    if (change) around.chosen.set(row.id, addons)
+    activate(scene, row)
+  }
+  await write(tx, context, deed)
 }
 
 function stepOf(context: Context, row: SubscriptionRow, around: Around): Step {

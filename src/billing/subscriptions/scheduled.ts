@@ -10,6 +10,7 @@ import { recurringTotal } from '../invoices/bill.ts'
 import { toMajor } from '../money.ts'
 import { plansByIds, showPlan } from '../plans/plans.ts'
 import type { PlanRow } from '../plans/store.ts'
+import type { ChangeFacts } from './prepare-change.ts'
 import { directionOf } from './proration.ts'
 import { type NewTerms, withTerms } from './quote-change.ts'
 import type { PlanChangeRequest, ScheduledChangeSchema } from './schema.ts'
@@ -36,21 +37,20 @@ export interface ScheduledTerms {
 export async function schedule(
   tx: Tx,
   context: Context,
-  row: SubscriptionRow,
+  facts: Pick<ChangeFacts, 'row' | 'addons' | 'coupon'>,
   asked: {
     terms: NewTerms
-    addons: readonly SubscriptionAddon[]
-    coupon: CouponRow | undefined
     request: PlanChangeRequest
     redeemed: string | null
     idempotencyKey: string | null
   },
 ): Promise<void> {
   const { business, now } = context
+  const { row } = facts
   const { terms, request, redeemed } = asked
   const replaced = await changes.dropScheduled(tx, business.id, row.id, now)
   if (replaced) await release(tx, business.id, replaced)
-  const updateType = direction(row, asked)
+  const updateType = direction(facts, terms)
   const kept: ScheduledTerms = {
     quantity: terms.quantity,
     unitPrice: String(terms.unitPriceMinor),
@@ -93,8 +93,8 @@ const release = async (tx: Tx, businessId: string, change: changes.ChangeRow) =>
 }
 
 function direction(
-  row: SubscriptionRow,
-  { terms, addons, coupon }: { terms: NewTerms; addons: readonly SubscriptionAddon[]; coupon: CouponRow | undefined },
+  { row, addons, coupon }: Pick<ChangeFacts, 'row' | 'addons' | 'coupon'>,
+  terms: NewTerms,
 ): 'upgrade' | 'downgrade' {
   const after = withTerms(row, terms, { onTrial: row.periodEnd === null })
   const start = row.periodEnd ?? row.anchorDate

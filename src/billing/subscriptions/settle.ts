@@ -1,12 +1,12 @@
-import type { Tx } from '../../platform/database.ts'
+import { isPassing, type Tx } from '../../platform/database.ts'
 import { fail, notFound } from '../../platform/problem.ts'
-import { noteDue } from '../clock/store.ts'
 import type { Context } from '../context.ts'
-import { tellPayment } from '../events-lifecycle.ts'
+import { write } from '../deed.ts'
 import type { Outcome } from '../gateways/gateway.ts'
 import { receive } from '../invoices/receive.ts'
 import type { InvoiceRow } from '../invoices/store.ts'
 import * as invoices from '../invoices/store.ts'
+import { type Scene, saveInvoice, sceneOf, tellPayment } from '../scene.ts'
 import { nextCheck } from '../transactions/attempt.ts'
 import type { TransactionRow } from '../transactions/store.ts'
 import * as transactions from '../transactions/store.ts'
@@ -15,6 +15,7 @@ import { chargeFailed, nextTry } from './dunning.ts'
 import { completePurchase } from './purchase.ts'
 import type { SubscriptionRow } from './store.ts'
 import * as store from './store.ts'
+import * as changes from './store-changes.ts'
 
 /**
  * What a payment's outcome means for invoice and subscription. The only way in: requests, renewals, webhooks and
@@ -24,26 +25,30 @@ import * as store from './store.ts'
  */
 export async function settlePayment(context: Context, paymentId: string, outcome: Outcome): Promise<TransactionRow> {
   const { db, business } = context
-  const known = (await transactions.findTransaction(db, business.id, paymentId)) ?? fail(notFound('Transaction'))
-  return db.begin(async tx => {
-    const subscription =
-      (await store.lockSubscription(tx, business.id, known.subscriptionId)) ?? fail(notFound('Subscription'))
-    const payment = (await transactions.lockTransaction(tx, business.id, paymentId)) ?? fail(notFound('Transaction'))
-    const invoice = (await invoices.lockInvoice(tx, business.id, payment.invoiceId)) ?? fail(notFound('Invoice'))
-    if (payment.state === 'succeeded' || payment.state === 'voided') return payment
-    if (payment.state === 'failed' && outcome.kind !== 'succeeded') return payment
-    const deal = { subscription, invoice, payment }
-    switch (outcome.kind) {
-      case 'succeeded':
-        return succeeded(tx, context, deal, outcome.ref)
-      case 'declined':
-        return failed(tx, context, deal, { code: outcome.code, ref: outcome.ref, message: outcome.message })
-      case 'not_sent':
-        return failed(tx, context, deal, { code: 'gateway_unavailable', message: outcome.reason })
-      default:
-        return waiting(tx, context, deal, outcome)
-    }
-  })
+  const payment = (await transactions.findTransaction(db, business.id, paymentId)) ?? fail(notFound('Transaction'))
+  return (await settleKnown(context, payment, outcome)).payment
+}
+
+/** The same for a payment that was just sent; answers what it made of invoice and subscription too. */
+export async function settleKnown(context: Context, payment: TransactionRow, outcome: Outcome): Promise<Settled> {
+  const { deals, scene } = await context.db.begin(tx => settle(tx, context, [{ payment, outcome }]))
+  return { ...(deals[0] ?? fail(notFound('Transaction'))), scene }
+}
+
+export interface Answered {
+  payment: Pick<TransactionRow, 'id' | 'subscriptionId' | 'invoiceId'>
+  outcome: Outcome
+}
+
+/** Many at once. One that can't be settled must not hold up the others: then each is settled by itself. */
+export async function settlePayments(context: Context, answers: readonly Answered[]): Promise<void> {
+  if (answers.length === 0) return
+  try {
+    await context.db.begin(tx => settle(tx, context, answers))
+  } catch (error) {
+    if (isPassing(error) || answers.length === 1) throw error
+    for (const answer of answers) await context.db.begin(tx => settle(tx, context, [answer]))
+  }
 }
 
 interface Deal {
@@ -52,35 +57,86 @@ interface Deal {
   payment: TransactionRow
 }
 
-async function succeeded(tx: Tx, context: Context, deal: Deal, ref: string): Promise<TransactionRow> {
-  const { business, now } = context
-  const payment: TransactionRow = {
-    ...deal.payment,
+export interface Settled extends Deal {
+  scene: Scene
+}
+
+async function settle(
+  tx: Tx,
+  context: Context,
+  answers: readonly Answered[],
+): Promise<{ deals: Deal[]; scene: Scene }> {
+  const { business } = context
+  const subscriptionIds = [...new Set(answers.map(({ payment }) => payment.subscriptionId))]
+  const [subscriptions, payments, billed, owed, waiting] = await Promise.all([
+    store.lockSubscriptions(tx, business.id, subscriptionIds),
+    transactions.lockTransactions(
+      tx,
+      business.id,
+      answers.map(({ payment }) => payment.id),
+    ),
+    invoices.lockInvoices(
+      tx,
+      business.id,
+      answers.map(({ payment }) => payment.invoiceId),
+    ),
+    invoices.lockDueInvoices(tx, business.id, subscriptionIds),
+    changes.waitingChanges(tx, business.id, subscriptionIds),
+  ])
+  const scene = await sceneOf(tx, context, { subscriptions, invoices: [...owed, ...billed], changes: waiting })
+  const byId = new Map(payments.map(payment => [payment.id, payment]))
+  const settled = answers.map(({ payment: { id }, outcome }) => {
+    const payment = byId.get(id) ?? fail(notFound('Transaction'))
+    const subscription = scene.subscriptions.get(payment.subscriptionId) ?? fail(notFound('Subscription'))
+    const invoice = scene.invoices.get(payment.invoiceId) ?? fail(notFound('Invoice'))
+    return settleOne(scene, { subscription, invoice, payment }, outcome)
+  })
+  await write(tx, context, scene.deed)
+  const deals = settled.map(payment => ({
+    payment,
+    subscription: scene.subscriptions.get(payment.subscriptionId)!,
+    invoice: scene.deed.invoices.get(payment.invoiceId) ?? scene.invoices.get(payment.invoiceId)!,
+  }))
+  return { deals, scene }
+}
+
+function settleOne(scene: Scene, deal: Deal, outcome: Outcome): TransactionRow {
+  const { payment } = deal
+  if (payment.state === 'succeeded' || payment.state === 'voided') return payment
+  if (payment.state === 'failed' && outcome.kind !== 'succeeded') return payment
+  switch (outcome.kind) {
+    case 'succeeded':
+      return succeeded(scene, deal, outcome.ref)
+    case 'declined':
+      return failed(scene, deal, { code: outcome.code, ref: outcome.ref, message: outcome.message })
+    case 'not_sent':
+      return failed(scene, deal, { code: 'gateway_unavailable', message: outcome.reason })
+    default:
+      return waits(scene, deal, outcome)
+  }
+}
+
+function succeeded(scene: Scene, { subscription, invoice, payment }: Deal, ref: string): TransactionRow {
+  const paid: TransactionRow = {
+    ...payment,
     state: 'succeeded',
     gatewayRef: ref,
     code: null,
     actionUrl: null,
     checkAt: null,
-    updatedAt: now,
+    updatedAt: scene.context.now,
   }
-  await transactions.saveTransaction(tx, business.id, payment)
-  let { subscription } = deal
-  if (deal.invoice.status === 'pending')
-    subscription =
-      deal.invoice.kind === 'change'
-        ? await applyOpenChange(tx, context, subscription, deal.invoice)
-        : await completePurchase(tx, context, subscription, deal.invoice)
-  await receive(tx, context, subscription, payment)
-  return payment
+  scene.deed.transactions.set(paid.id, paid)
+  const begin = invoice.kind === 'change' ? applyOpenChange : completePurchase
+  receive(scene, invoice.status === 'pending' ? begin(scene, subscription, invoice) : subscription, paid)
+  return paid
 }
 
-async function failed(
-  tx: Tx,
-  context: Context,
+function failed(
+  scene: Scene,
   { subscription, invoice, payment }: Deal,
-  why: { code: string; ref?: string; message?: string },
-): Promise<TransactionRow> {
-  const { business, now } = context
+  why: { code: string; ref?: string | undefined; message?: string | undefined },
+): TransactionRow {
   const after: TransactionRow = {
     ...payment,
     state: 'failed',
@@ -89,38 +145,37 @@ async function failed(
     description: why.message ?? payment.description,
     actionUrl: null,
     checkAt: null,
-    updatedAt: now,
+    updatedAt: scene.context.now,
   }
-  await transactions.saveTransaction(tx, business.id, after)
-  await tellPayment(tx, context, 'payment_failure', after)
+  scene.deed.transactions.set(after.id, after)
+  tellPayment(scene, 'payment_failure', after)
   if (invoice.status === 'pending') {
-    if (invoice.kind === 'change') await dropOpenChange(tx, context, subscription, invoice)
-  } else if (invoice.dueMinor > 0n && invoice.status === 'sent') await chargeFailed(tx, context, subscription, invoice)
+    if (invoice.kind === 'change') dropOpenChange(scene, invoice)
+  } else if (invoice.dueMinor > 0n && invoice.status === 'sent') chargeFailed(scene, subscription, invoice)
   return after
 }
 
 /** In doubt, or waiting for the customer: asked about again later; a renewal's dunning timer runs meanwhile. */
-async function waiting(
-  tx: Tx,
-  context: Context,
+function waits(
+  scene: Scene,
   { invoice, payment }: Deal,
   outcome: Extract<Outcome, { kind: 'pending' | 'unknown' | 'action_required' }>,
-): Promise<TransactionRow> {
-  const { business, now } = context
+): TransactionRow {
+  const { context, deed } = scene
+  const { now } = context
+  const checkAt = nextCheck(payment.checks, now)
   const after: TransactionRow = {
     ...payment,
     state: outcome.kind,
     gatewayRef: outcome.ref ?? payment.gatewayRef,
     actionUrl: outcome.kind === 'action_required' ? outcome.url : null,
-    checkAt: nextCheck(payment.checks, now),
+    checkAt,
     checks: payment.checks + 1,
     updatedAt: now,
   }
-  await transactions.saveTransaction(tx, business.id, after)
-  if (!business.testMode) await noteDue(tx, business.id, after.checkAt!)
-  if (outcome.kind === 'action_required' && payment.state !== 'action_required' && invoice.status === 'sent') {
-    const chargeAt = nextTry(invoice.dunningStep, now) ?? null
-    await invoices.saveInvoice(tx, business.id, { ...invoice, chargeAt, updatedAt: now })
-  }
+  deed.transactions.set(after.id, after)
+  if (deed.checkAt === undefined || checkAt < deed.checkAt) deed.checkAt = checkAt
+  if (outcome.kind === 'action_required' && payment.state !== 'action_required' && invoice.status === 'sent')
+    saveInvoice(scene, { ...invoice, chargeAt: nextTry(invoice.dunningStep, now) ?? null, updatedAt: now })
   return after
 }

@@ -25,13 +25,23 @@ export const insertChange = (tx: Tx, businessId: string, change: ChangeRow, idem
     ${tx.json(change.terms as never)}, ${change.invoiceId}, ${change.transactionId}, ${idempotencyKey},
     ${change.createdAt}, ${change.updatedAt})`
 
-export const setChangeState = (
+export const setChangeStates = (
   tx: Tx,
   businessId: string,
-  change: { id: string; state: ChangeRow['state']; at: Date },
+  changes: readonly { id: string; state: ChangeRow['state'] }[],
+  at: Date,
 ) => tx`
-  update billing_change set state = ${change.state}, updated_at = ${change.at}
-  where business_id = ${businessId} and id = ${change.id}`
+  update billing_change change set state = said.state, updated_at = ${at}
+  from unnest(${changes.map(change => change.id)}::text[], ${changes.map(change => change.state)}::text[]) as said (id, state)
+  where change.business_id = ${businessId} and change.id = said.id`
+
+/** Those that are still to come about: waiting for their card or for the end of the term. */
+export const waitingChanges = (tx: Tx, businessId: string, subscriptionIds: readonly string[]) => tx<ChangeRow[]>`
+  select ${columns(tx)} from billing_change
+  where business_id = ${businessId} and subscription_id = any(${subscriptionIds as string[]}) and state = 'open'
+  union all
+  select ${columns(tx)} from billing_change
+  where business_id = ${businessId} and subscription_id = any(${subscriptionIds as string[]}) and state = 'scheduled'`
 
 export const findScheduled = (db: Db, businessId: string, subscriptionId: string) =>
   db<ChangeRow[]>`

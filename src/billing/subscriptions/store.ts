@@ -152,6 +152,11 @@ export const lockSubscription = (tx: Tx, businessId: string, id: string) =>
     first,
   )
 
+/** Locked in the order of their ids. */
+export const lockSubscriptions = (tx: Tx, businessId: string, ids: readonly string[]) => tx<SubscriptionRow[]>`
+  select ${columns(tx)} from billing_subscription where business_id = ${businessId} and id = any(${ids as string[]})
+  order by id for update`
+
 export async function pageOfSubscriptions(
   db: Db,
   businessId: string,
@@ -199,9 +204,6 @@ export async function replaceAddons(
   subscriptionId: string,
   addons: readonly SubscriptionAddon[],
 ): Promise<void> {
-  await tx`
-    delete from billing_subscription_addon where business_id = ${businessId} and subscription_id = ${subscriptionId}`
-  if (addons.length === 0) return
   const rows = addons.map(addon => ({
     business_id: businessId,
     subscription_id: subscriptionId,
@@ -216,7 +218,11 @@ export async function replaceAddons(
     paid_periods: addon.paidPeriods,
     adjusted_minor: addon.adjustedMinor,
   }))
-  await tx`insert into billing_subscription_addon ${tx(rows as never)}`
+  await Promise.all([
+    tx`
+      delete from billing_subscription_addon where business_id = ${businessId} and subscription_id = ${subscriptionId}`,
+    rows.length > 0 && tx`insert into billing_subscription_addon ${tx(rows as never)}`,
+  ])
 }
 
 export const setPaymentMethod = (

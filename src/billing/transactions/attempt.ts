@@ -1,6 +1,6 @@
-import { type Database, isUniqueViolation, type Tx } from '../../platform/database.ts'
+import { first, type Tx } from '../../platform/database.ts'
 import { newId } from '../../platform/ids.ts'
-import { conflict, fail, notFound } from '../../platform/problem.ts'
+import { conflict, fail } from '../../platform/problem.ts'
 import type { Context } from '../context.ts'
 import type { Outcome } from '../gateways/gateway.ts'
 import { gatewayFor } from '../gateways/registry.ts'
@@ -65,25 +65,28 @@ export async function openPayment(
   tx: Tx,
   businessId: string,
   invoice: InvoiceRow,
-  options: { method: MethodRow; now: Date; idempotencyKey?: string },
+  options: { method: MethodRow; now: Date },
 ): Promise<TransactionRow> {
-  const due = await invoices.lockDueInvoices(tx, businessId, invoice.subscriptionId)
-  const carried = due.filter(row => row.carried && row.id !== invoice.id && row.currency === invoice.currency)
-  const payment = newPayment(invoice, {
-    gateway: options.method.gateway,
-    methodId: options.method.id,
+  const owed = await invoices.lockDueInvoices(tx, businessId, [invoice.subscriptionId])
+  const payment = paymentWithCarried(invoice, owed, options)
+  const [made] = await store.insertPayments(tx, businessId, [payment])
+  return made ? payment : fail(inProgress())
+}
+
+/** The attempt to charge an invoice and what was carried to it, of all that its subscription owes. */
+export function paymentWithCarried(
+  invoice: InvoiceRow,
+  owed: readonly InvoiceRow[],
+  { method, now }: { method: MethodRow; now: Date },
+): TransactionRow {
+  const carried = owed.filter(row => row.carried && row.id !== invoice.id && row.currency === invoice.currency)
+  return newPayment(invoice, {
+    gateway: method.gateway,
+    methodId: method.id,
     amountMinor: invoice.dueMinor + sum(carried.map(row => row.dueMinor)),
-    now: options.now,
+    now,
     carried,
   })
-  try {
-    await tx.savepoint(inner =>
-      store.insertTransactions(inner as Tx, businessId, [payment], options.idempotencyKey ?? null),
-    )
-  } catch (error) {
-    throw isUniqueViolation(error, 'billing_transaction_open') ? inProgress() : error
-  }
-  return payment
 }
 
 export const inProgress = () =>
@@ -97,11 +100,11 @@ export const returnPath = ({ platform, business }: Pick<Context, 'platform' | 'b
 export async function sendPayment(
   context: Context,
   payment: TransactionRow,
-  options: { customerPresent: boolean },
+  options: { customerPresent: boolean; method?: MethodRow | undefined },
 ): Promise<Outcome> {
   const { db, business, platform } = context
   const gateway = await gatewayFor(context, payment.gateway)
-  const [method] = await methods.methodsByIds(db, business.id, [payment.paymentMethodId ?? ''])
+  const method = options.method ?? first(await methods.methodsByIds(db, business.id, [payment.paymentMethodId ?? '']))
   if (!method) return { kind: 'not_sent', reason: 'The payment method was deleted.' }
   return safely(() =>
     gateway.charge({
@@ -112,7 +115,9 @@ export async function sendPayment(
       customerPresent: options.customerPresent,
       returnUrl: platform.config.publicUrl + returnPath(context, payment.id),
       meta: { invoice: payment.invoiceId, subscription: payment.subscriptionId },
-      onRef: ref => rememberRef(db, business.id, payment.id, ref),
+      onRef: async ref => {
+        await store.setGatewayRef(db, business.id, payment.id, ref)
+      },
     }),
   )
 }
@@ -125,9 +130,3 @@ export async function safely(ask: () => Promise<Outcome>): Promise<Outcome> {
     return { kind: 'unknown', reason: error instanceof Error ? error.message : String(error) }
   }
 }
-
-const rememberRef = (db: Database, businessId: string, id: string, ref: string) =>
-  db.begin(async tx => {
-    const row = (await store.lockTransaction(tx, businessId, id)) ?? fail(notFound('Transaction'))
-    await store.saveTransaction(tx, businessId, { ...row, gatewayRef: ref })
-  })

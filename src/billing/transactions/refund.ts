@@ -2,11 +2,13 @@ import { isUniqueViolation, type Tx } from '../../platform/database.ts'
 import { newId } from '../../platform/ids.ts'
 import { fail, invalidField, notFound, outcomeUnknown, unprocessable } from '../../platform/problem.ts'
 import type { Context } from '../context.ts'
+import { newDeed, write } from '../deed.ts'
 import { tellPayment } from '../events-lifecycle.ts'
 import { gatewayFor } from '../gateways/registry.ts'
 import { openLot } from '../invoices/receive.ts'
 import type { InvoiceRow } from '../invoices/store.ts'
 import * as invoices from '../invoices/store.ts'
+import { creditLines, insertCreditNote } from '../invoices/store-credit.ts'
 import { type Accounts, cashOf, post, takeBack } from '../ledger/ledger.ts'
 import { majorText, min, rnd, share, sum, toMinor } from '../money.ts'
 import { refuseOpenChange } from '../subscriptions/change-plan.ts'
@@ -187,7 +189,11 @@ async function book(tx: Tx, context: Context, booking: Booking): Promise<Transac
         ? { customerCredit: -amountMinor }
         : { [cashOf(payment.gateway)]: -amountMinor }
   await post(tx, business.id, [act(refund, `refund:${refund.id}`, now, { ...back, tax: taxMinor, ...destination })])
-  if (type === 'refund_credit') await openLot(tx, context, subscription, { sourceId: refund.id, amountMinor })
+  if (type === 'refund_credit') {
+    const deed = newDeed()
+    openLot({ context, deed }, subscription, { sourceId: refund.id, amountMinor })
+    await write(tx, context, deed)
+  }
   if (!outside) await tellPayment(tx, context, 'payment_refund', refund)
   return refund
 }
@@ -216,25 +222,21 @@ async function writeNote(tx: Tx, context: Context, booking: Booking, refund: Tra
     lines.map(line => line.taxMinor - line.creditedTaxMinor),
   )
   const credits = lines.map((line, i) => ({
+    subscriptionId: subscription.id,
     invoiceId: invoice.id,
     lineNo: line.lineNo,
     netMinor: nets[i]!,
     taxMinor: taxes[i]!,
   }))
-  if (credits.length > 0) await invoices.creditLines(tx, business.id, subscription.id, credits)
-  await invoices.insertCreditNote(tx, business.id, {
+  if (credits.length > 0) await creditLines(tx, business.id, credits)
+  await insertCreditNote(tx, business.id, {
     id: newId(),
     subscriptionId: subscription.id,
     kind: 'refund',
     sourceId: refund.id,
     netMinor,
     taxMinor: refund.taxMinor,
-    lines: credits.map(one => ({
-      invoiceId: one.invoiceId,
-      lineNo: one.lineNo,
-      net: String(one.netMinor),
-      tax: String(one.taxMinor),
-    })),
+    lines: credits,
     createdAt: now,
   })
   await invoices.saveInvoice(tx, business.id, withRefunded(invoice, amountMinor, now))

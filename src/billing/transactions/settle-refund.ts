@@ -5,6 +5,7 @@ import { tellPayment } from '../events-lifecycle.ts'
 import type { Outcome } from '../gateways/gateway.ts'
 import { gatewayFor } from '../gateways/registry.ts'
 import * as invoices from '../invoices/store.ts'
+import { creditLines, voidCreditNote } from '../invoices/store-credit.ts'
 import { cashOf, post } from '../ledger/ledger.ts'
 import { max } from '../money.ts'
 import * as subscriptions from '../subscriptions/store.ts'
@@ -98,14 +99,15 @@ async function undo(
     refundPendingMinor: payment.refundPendingMinor - refund.amountMinor,
     updatedAt: now,
   })
-  const note = await invoices.voidCreditNote(tx, business.id, refund.id, now)
+  const note = await voidCreditNote(tx, business.id, refund.id, now)
   const lines = (note?.lines ?? []).map(line => ({
+    subscriptionId: refund.subscriptionId,
     invoiceId: line.invoiceId,
     lineNo: line.lineNo,
     netMinor: BigInt(line.net),
     taxMinor: BigInt(line.tax),
   }))
-  if (lines.length > 0) await invoices.creditLines(tx, business.id, refund.subscriptionId, lines, -1)
+  if (lines.length > 0) await creditLines(tx, business.id, lines, -1)
   const invoice = await invoices.lockInvoice(tx, business.id, refund.invoiceId)
   if (invoice) await invoices.saveInvoice(tx, business.id, withRefunded(invoice, -refund.amountMinor, now))
   const netMinor = max(0n, refund.amountMinor - refund.taxMinor)

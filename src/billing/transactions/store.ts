@@ -87,12 +87,50 @@ export const insertTransactions = (
     rows.map(row => ({ business_id: businessId, idempotency_key: idempotencyKey, ...values(tx, row) })) as never,
   )}`
 
-export const saveTransaction = (tx: Tx, businessId: string, row: TransactionRow) => tx`
-  update billing_transaction
-  set state = ${row.state}, gateway_ref = ${row.gatewayRef}, refunded_minor = ${row.refundedMinor},
-    refund_pending_minor = ${row.refundPendingMinor}, code = ${row.code}, action_url = ${row.actionUrl},
-    check_at = ${row.checkAt}, checks = ${row.checks}, updated_at = ${row.updatedAt}
-  where business_id = ${businessId} and id = ${row.id}`
+/** Attempts that were just decided; none where the invoice has one under way. Answers which were made. */
+export const insertPayments = (tx: Tx, businessId: string, rows: readonly TransactionRow[]) => {
+  const texts = (name: keyof TransactionRow) => rows.map(row => row[name] as string | null)
+  const moments = (name: 'checkAt' | 'createdAt') => rows.map(row => row[name]?.toISOString() ?? null)
+  return tx<{ id: string }[]>`
+    insert into billing_transaction (business_id, type, state, id, customer_id, subscription_id, product_id, plan_id,
+      invoice_id, carried, gateway, payment_method_id, currency, amount_minor, check_at, created_at, updated_at)
+    select ${businessId}, 'payment', 'created', made.*, made.created_at
+    from unnest(${texts('id')}::text[], ${texts('customerId')}::text[], ${texts('subscriptionId')}::text[],
+      ${texts('productId')}::text[], ${texts('planId')}::text[], ${texts('invoiceId')}::text[],
+      ${rows.map(row => (row.carried ? JSON.stringify(row.carried) : null))}::text[]::jsonb[], ${texts('gateway')}::text[],
+      ${texts('paymentMethodId')}::text[], ${texts('currency')}::text[], ${rows.map(row => String(row.amountMinor))}::int8[],
+      ${moments('checkAt')}::timestamptz[], ${moments('createdAt')}::timestamptz[])
+      as made (id, customer_id, subscription_id, product_id, plan_id, invoice_id, carried, gateway, payment_method_id,
+        currency, amount_minor, check_at, created_at)
+    on conflict (business_id, invoice_id)
+      where type = 'payment' and state in ('created', 'pending', 'unknown', 'action_required') do nothing
+    returning id`
+}
+
+export const saveTransactions = (tx: Tx, businessId: string, rows: readonly TransactionRow[]) => {
+  const texts = (name: 'id' | 'state' | 'gatewayRef' | 'description' | 'code' | 'actionUrl') =>
+    rows.map(row => row[name])
+  const minor = (name: 'refundedMinor' | 'refundPendingMinor') => rows.map(row => String(row[name]))
+  return tx`
+    update billing_transaction transaction
+    set state = saved.state, gateway_ref = saved.ref, description = saved.description, code = saved.code,
+      action_url = saved.url, refunded_minor = saved.refunded, refund_pending_minor = saved.pending,
+      check_at = saved.check_at, checks = saved.checks, updated_at = saved.updated_at
+    from unnest(${texts('id')}::text[], ${texts('state')}::text[], ${texts('gatewayRef')}::text[],
+      ${texts('description')}::text[], ${texts('code')}::text[], ${texts('actionUrl')}::text[],
+      ${minor('refundedMinor')}::int8[], ${minor('refundPendingMinor')}::int8[],
+      ${rows.map(row => row.checkAt?.toISOString() ?? null)}::timestamptz[], ${rows.map(row => row.checks)}::int[],
+      ${rows.map(row => row.updatedAt.toISOString())}::timestamptz[])
+      as saved (id, state, ref, description, code, url, refunded, pending, check_at, checks, updated_at)
+    where transaction.business_id = ${businessId} and transaction.id = saved.id`
+}
+
+export const saveTransaction = (tx: Tx, businessId: string, row: TransactionRow) =>
+  saveTransactions(tx, businessId, [row])
+
+/** The gateway named it, before its outcome is known. */
+export const setGatewayRef = (db: Db, businessId: string, id: string, ref: string) => db`
+  update billing_transaction set gateway_ref = ${ref} where business_id = ${businessId} and id = ${id}`
 
 export const findTransaction = (db: Db, businessId: string, id: string) =>
   db<TransactionRow[]>`
@@ -106,6 +144,11 @@ export const lockTransaction = (tx: Tx, businessId: string, id: string) =>
   select ${columns(tx)} from billing_transaction where business_id = ${businessId} and id = ${id} for update`.then(
     first,
   )
+
+/** Locked in the order of their ids. */
+export const lockTransactions = (tx: Tx, businessId: string, ids: readonly string[]) => tx<TransactionRow[]>`
+  select ${columns(tx)} from billing_transaction where business_id = ${businessId} and id = any(${ids as string[]})
+  order by id for update`
 
 export const findTransactionByRef = (
   db: Db,
@@ -133,6 +176,11 @@ export const findOpenPayment = (db: Db, businessId: string, invoiceId: string) =
   select ${columns(db)} from billing_transaction
   where business_id = ${businessId} and invoice_id = ${invoiceId} and type = 'payment'
     and state in ('created', 'pending', 'unknown', 'action_required')`.then(first)
+
+export const openPaymentsOf = (db: Db, businessId: string, invoiceIds: readonly string[]) => db<TransactionRow[]>`
+  select ${columns(db)} from billing_transaction
+  where business_id = ${businessId} and invoice_id = any(${invoiceIds as string[]}) and type = 'payment'
+    and state in ('created', 'pending', 'unknown', 'action_required')`
 
 /** Payments that reached an invoice, newest last. */
 export const paymentsOf = (db: Db, businessId: string, invoiceId: string) => db<TransactionRow[]>`
