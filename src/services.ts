@@ -16,6 +16,7 @@ export function chooseServices(names: readonly ServiceName[], platform: () => Pl
   )
   let keepers: TimeKeeper[] | undefined
   const account: Service = accountService({
+    reactions: () => Object.assign({}, ...chosen.map(service => service.reactions?.(platform()))),
     keepers: () => {
       keepers ??= chosen.flatMap(service => service.keepers(platform()))
       return keepers

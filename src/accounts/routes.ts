@@ -1,14 +1,16 @@
 import type { TimeKeeper } from '../platform/clock.ts'
 import type { Route } from '../platform/endpoint.ts'
+import type { Reactions } from '../platform/events.ts'
 import * as accounts from './endpoints.ts'
 import type { Catalogue } from './events/catalogue.ts'
 import * as events from './events/endpoints.ts'
 import * as webhooks from './webhooks/endpoints.ts'
 
-/** What the account API must know of all services: what they do in time, and what they tell. */
+/** What the account service must know of all services: what they do in time, what they tell, and what they do when told. */
 export interface AllServices {
   keepers(): readonly TimeKeeper[]
   catalogue: Catalogue
+  reactions(): Reactions
 }
 
 /** The account API: ours, beside the three services. */

@@ -2,6 +2,7 @@ import { purgeIdempotencyKeys } from '../platform/idempotency.ts'
 import { does, queue } from '../platform/jobs.ts'
 import type { Service } from '../platform/service.ts'
 import { baseUrls } from './accounts.ts'
+import { reactionLoop } from './events/react.ts'
 import { type AllServices, accountRoutes } from './routes.ts'
 import { accountEventTypes } from './webhooks/event-types.ts'
 import { eventWork } from './webhooks/jobs.ts'
@@ -22,7 +23,7 @@ export const accountService = (all: AllServices): Service => ({
     does(purge, async () => void (await purgeIdempotencyKeys(platform.db)), { cron: '17 * * * *' }),
     ...eventWork(platform),
   ],
-  loops: platform => [eventLoop(platform)],
+  loops: platform => [eventLoop(platform), reactionLoop(platform, all.reactions())],
   keepers: () => [],
   demo: async () => [],
   audit: async () => [],

@@ -2,7 +2,7 @@ import { type BusinessRow, businessById } from '../accounts/store.ts'
 import { customersByIds } from '../billing/customers/customers.ts'
 import type { CustomerRow } from '../billing/customers/store.ts'
 import type { InvoiceRow, StoredLine } from '../billing/invoices/store.ts'
-import { linesOf, pageOfInvoices } from '../billing/invoices/store.ts'
+import { findInvoice, linesOf, pageOfInvoices } from '../billing/invoices/store.ts'
 import { codesOfSubscriptions } from '../billing/licenses/assign.ts'
 import type { MethodRow } from '../billing/payment-methods/store.ts'
 import { methodsByIds } from '../billing/payment-methods/store.ts'
@@ -14,36 +14,40 @@ import type { SubscriptionRow } from '../billing/subscriptions/store.ts'
 import { findSubscription } from '../billing/subscriptions/store.ts'
 import type { Db } from '../platform/database.ts'
 
-/** Everything about what somebody bought, for its receipt. */
+/** Everything about what somebody bought, for its receipt and for letters about it. */
 export interface Facts {
   business: BusinessRow
   subscription: SubscriptionRow
   plan: PlanRow
   product: ProductRow
   customer: CustomerRow
-  /** of the purchase; none during a trial */
+  /** the one asked for, or that of the purchase; none during a trial */
   invoice: InvoiceRow | undefined
   lines: StoredLine[]
   method: MethodRow | undefined
   licenseCode: string | undefined
 }
 
-export async function findFacts(db: Db, businessId: string, subscriptionId: string): Promise<Facts | undefined> {
+export async function findFacts(
+  db: Db,
+  businessId: string,
+  subscriptionId: string,
+  invoiceId?: string,
+): Promise<Facts | undefined> {
   const [business, subscription] = await Promise.all([
     businessById(db, businessId),
     findSubscription(db, businessId, subscriptionId),
   ])
   if (!business || !subscription) return undefined
-  const [[plan], [product], [customer], invoices, [method], codes] = await Promise.all([
+  const [[plan], [product], [customer], invoice, [method], codes] = await Promise.all([
     plansByIds(db, businessId, [subscription.planId]),
     productsByIds(db, businessId, [subscription.productId]),
     customersByIds(db, businessId, [subscription.customerId]),
-    pageOfInvoices(db, businessId, { subscriptionId }, { page: 1, limit: 100, offset: 0 }),
+    invoiceId === undefined ? purchaseInvoice(db, businessId, subscriptionId) : findInvoice(db, businessId, invoiceId),
     methodsByIds(db, businessId, subscription.paymentMethodId === null ? [] : [subscription.paymentMethodId]),
     codesOfSubscriptions(db, businessId, [subscriptionId]),
   ])
   if (!plan || !product || !customer) return undefined
-  const invoice = invoices.rows.findLast(row => row.kind === 'purchase' && row.status !== 'void')
   const lines = invoice ? await linesOf(db, businessId, invoice) : []
   return {
     business,
@@ -56,4 +60,9 @@ export async function findFacts(db: Db, businessId: string, subscriptionId: stri
     method,
     licenseCode: codes.get(subscriptionId),
   }
+}
+
+async function purchaseInvoice(db: Db, businessId: string, subscriptionId: string): Promise<InvoiceRow | undefined> {
+  const { rows } = await pageOfInvoices(db, businessId, { subscriptionId }, { page: 1, limit: 100, offset: 0 })
+  return rows.findLast(row => row.kind === 'purchase' && row.status !== 'void')
 }

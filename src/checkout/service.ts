@@ -1,6 +1,7 @@
 import { does, queue } from '../platform/jobs.ts'
 import type { Service } from '../platform/service.ts'
 import { purgeTries } from '../platform/site/tries.ts'
+import { customerMails } from './customer-mails.ts'
 import { demoLines } from './demo.ts'
 import { sweepOrders } from './payments.ts'
 import { checkoutPages } from './routes.ts'
@@ -18,6 +19,7 @@ export const checkoutService: Service = {
   openRoutes: [],
   pages: checkoutPages,
   eventTypes: [],
+  reactions: customerMails,
   work: platform => [
     does(sweep, () => sweepOrders(platform), { cron: '* * * * *', concurrency: 1 }),
     does(

@@ -95,4 +95,5 @@ export const touchOrder = (db: Db, businessId: string, id: string) => db`
   update checkout_order set updated_at = now() where business_id = ${businessId} and id = ${id}`
 
 /** Forms are good for a day; who comes back later finds the subscription by the receipt. */
-export const purgeOrders = (db: Db) => db`delete from checkout_order where created_at < now() - interval '30 days'`
+export const purgeOrders = (db: Db) => db`
+  delete from checkout_order where created_at < now() - interval '30 days' and state <> 'placed'`

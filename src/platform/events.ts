@@ -26,6 +26,21 @@ export interface EventType {
   example: object
 }
 
+/** An event that a part of the program itself acts on. */
+export interface ToldEvent {
+  businessId: string
+  id: string
+  type: string
+  data: Record<string, unknown>
+  createdAt: Date
+}
+
+/**
+ * What a service does when another has told something, by type of event. Each event is acted on once, in a transaction of
+ * its own that also strikes it off the list; one that fails is logged and left out, so that it holds up no other.
+ */
+export type Reactions = Record<string, (tx: Tx, event: ToldEvent) => Promise<void>>
+
 /**
  * Writes to the outbox in the caller's transaction: an event exists exactly when the change it tells is committed.
  * One insert, whatever the number of events and of endpoints; who gets them is found out later, by `publish`.

@@ -1,7 +1,7 @@
 import type { Business } from './business.ts'
 import type { TimeKeeper } from './clock.ts'
 import type { Route } from './endpoint.ts'
-import type { EventType } from './events.ts'
+import type { EventType, Reactions } from './events.ts'
 import type { Loop, Work } from './jobs.ts'
 import type { Platform } from './platform.ts'
 
@@ -18,6 +18,8 @@ export interface Service {
   pages: readonly Route[]
   /** what it tells the outside */
   eventTypes: readonly EventType[]
+  /** what it does when another service tells something */
+  reactions?(platform: Platform): Reactions
   work(platform: Platform): Work[]
   loops(platform: Platform): Loop[]
   keepers(platform: Platform): TimeKeeper[]

@@ -61,6 +61,9 @@ export const placeEvents = (
     update event set position = fresh.position from fresh
     where event.business_id = fresh.business_id and event.id = fresh.id
     returning event.business_id, event.id, event.type, event.object_id, event.position
+  ), followed as (
+    insert into event_reaction (business_id, position, event_id)
+    select placed.business_id, placed.position, placed.id from placed join event_reaction_type using (type)
   ), moved as (
     update event_stream set last_position = top.position
     from (select business_id, max(position) as position from fresh group by business_id) top

@@ -2,6 +2,7 @@ import type { Db } from '../../platform/database.ts'
 import { does, queue, type Work } from '../../platform/jobs.ts'
 import type { Platform } from '../../platform/platform.ts'
 import { allBusinessIds, deleteOldEvents } from '../events/store.ts'
+import { deleteOldReactions } from '../events/store-reactions.ts'
 import { deleteOldDeliveries } from './store-deliveries.ts'
 
 const purge = queue<object>('account_purge_events', { expireInSeconds: 3_600 })
@@ -18,7 +19,7 @@ export async function purgeEvents(db: Db, now: Date, signal?: AbortSignal): Prom
   const options = { before: firstIdOf(new Date(now.getTime() - keptDays * 86_400_000)), limit: atOnce }
   for (const { id } of await allBusinessIds(db)) {
     // Deliveries first: an event goes when none that waits needs it.
-    for (const remove of [deleteOldDeliveries, deleteOldEvents])
+    for (const remove of [deleteOldDeliveries, deleteOldReactions, deleteOldEvents])
       while (!signal?.aborted && (await remove(db, id, options)).count === atOnce);
   }
 }

@@ -1,4 +1,5 @@
 import type { Texts } from './en.ts'
+import { mailsDe } from './mails-de.ts'
 
 type Unit = 'd' | 'w' | 'm' | 'y'
 const single = { d: 'Tag', w: 'Woche', m: 'Monat', y: 'Jahr' } as const
@@ -169,6 +170,8 @@ export const de: Texts = {
       'Der Link gilt 24 Stunden. Wenn Sie ihn nicht angefordert haben, können Sie diese E-Mail ignorieren.',
     changedSubject: product => `Ihr Tarif von ${product} wurde geändert`,
   },
+
+  mails: mailsDe,
 
   confirm: {
     title: 'Zahlung bestätigen',

@@ -1,3 +1,5 @@
+import { mailsEn } from './mails-en.ts'
+
 /** Every word that customers read, in English. Another language is another file of this shape. */
 
 type Unit = 'd' | 'w' | 'm' | 'y'
@@ -165,6 +167,8 @@ export const en = {
     portalExpires: 'The link works for 24 hours. If you did not ask for it, you can ignore this email.',
     changedSubject: (product: string) => `Your ${product} plan was changed`,
   },
+
+  mails: mailsEn,
 
   confirm: {
     title: 'Confirm your payment',
