@@ -32,7 +32,7 @@ export function createApp({ platform, services, authenticate, metricsText }: App
     bodyLimit: config.bodyLimitBytes,
     trustProxy: config.trustProxy,
     requestTimeout: 300_000,
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 1_000 },
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_000 },
     frameworkErrors: (error, request, reply) => void answerProblem(request, reply, error, platform),
   }) as unknown as FastifyInstance
   app.setValidatorCompiler(({ schema, httpPart }) => compileValidator(schema as object, httpPart))

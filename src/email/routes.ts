@@ -7,6 +7,7 @@ import * as deliveryServers from './delivery-servers/endpoints.ts'
 import * as imports from './import/endpoints.ts'
 import * as leadScore from './lead-score/endpoints.ts'
 import * as lists from './lists/endpoints.ts'
+import * as outbox from './outbox/endpoints.ts'
 import * as segments from './segments/endpoints.ts'
 import * as stats from './stats/endpoints.ts'
 import * as subscribers from './subscribers/endpoints.ts'
@@ -52,6 +53,7 @@ export const emailRoutes: readonly Route[] = [
   ['POST', '/campaigns/{id}/resend', delivery.resend],
   ['GET', '/deliveries', delivery.list],
   ['GET', '/deliveries/{id}', delivery.get],
+  ['GET', '/outbox', outbox.list],
   ['POST', '/custom-fields', customFields.create],
   ['PUT', '/custom-fields/{id}', customFields.update],
   ['DELETE', '/custom-fields/{id}', customFields.remove],

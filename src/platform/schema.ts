@@ -13,6 +13,9 @@ export const Timestamp = Type.Unsafe<Date | string>({
 })
 /** In requests. */
 export const TimestampText = Type.String({ format: 'date-time', description: 'ISO 8601' })
+/** A name or title must have something to read in it. */
+export const NotBlank = (limits: { maxLength: number }) =>
+  Type.String({ ...limits, pattern: '\\S', patternMessage: 'must not be empty' })
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 export const Choice = <const T extends readonly string[]>(values: T, options: object = {}) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values], ...options })

@@ -2,7 +2,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
 import fastJson from 'fast-json-stringify'
 import { type TSchema, Type } from 'typebox'
-import { badRequest, type FieldError, type Problem } from './problem.ts'
+import { badRequest, type FieldError, invalidField, type Problem } from './problem.ts'
 
 // verbose: an error brings its schema along, whose patternMessage says a pattern in words.
 const options = {
@@ -27,10 +27,31 @@ export function compileValidator(schema: object, part: string | undefined) {
   let validate: ValidateFunction | undefined
   return (data: unknown) => {
     if (mayBeMissing && (data === undefined || data === null)) return { value: data }
+    if (part === 'querystring') {
+      const problem = readQuery(schema, data as Record<string, unknown>)
+      if (problem) return { error: problem }
+    }
     validate ??= (part === 'body' ? bodyAjv : queryAjv).compile(schema)
     if (validate(data)) return { value: data }
     return { error: validationProblem(validate.errors ?? [], part ?? 'body') }
   }
+}
+
+/**
+ * What a query means before its types are read: `tags[]=a&tags[]=b` and `tags[0]=a` are arrays as many clients write
+ * them, and integers are digits (coercion alone would also read 1e3, 0x10 and spaces).
+ */
+function readQuery(schema: object, query: Record<string, unknown>): Problem | undefined {
+  const { properties = {} } = schema as { properties?: Record<string, { type?: string }> }
+  for (const [name, value] of Object.entries(query)) {
+    const base = /^(\w+)\[\d*\]$/.exec(name)?.[1]
+    if (base !== undefined && Object.hasOwn(properties, base))
+      query[base] = [Object.hasOwn(query, base) ? query[base] : [], value].flat()
+  }
+  for (const [name, property] of Object.entries(properties))
+    if (property.type === 'integer' && [query[name] ?? []].flat().some(text => !/^-?\d+$/.test(String(text))))
+      return invalidField(name, 'must be an integer')
+  return undefined
 }
 
 /** Writes answers by their schema; compiled at the first answer, for the same reason. */
@@ -111,14 +132,18 @@ function sentence(error: ErrorObject): string {
     case 'exclusiveMinimum':
       return `must be greater than ${limit}`
     case 'format':
-      return error.params.format === 'email'
-        ? 'must be a valid email address'
-        : `must be a valid ${error.params.format}`
+      return formats[error.params.format as string] ?? `must be a valid ${error.params.format}`
     case 'pattern':
       return (error.parentSchema?.patternMessage as string | undefined) ?? 'has the wrong form'
     default:
       return error.message ?? 'is not valid'
   }
+}
+
+const formats: Record<string, string> = {
+  email: 'must be a valid email address',
+  date: 'must be a date such as 2026-01-31',
+  'date-time': 'must be a time such as 2026-01-31T10:00:00Z',
 }
 
 const withArticle = (type: string) => (type === 'null' ? 'null' : /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`)

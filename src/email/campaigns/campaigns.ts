@@ -136,6 +136,11 @@ async function plan(
   }
   const asked = 'status' in given ? given.status : undefined
   if (campaignType !== 'Regular' || known?.status === 'live' || asked === 'live') {
+    if (asked === 'draft')
+      throw unprocessable(
+        'campaign_live',
+        'Only a Regular campaign that is not live yet can be a draft. To stop what is being sent, use POST /campaigns/{id}/pause or /cancel.',
+      )
     if (given.scheduledAt)
       throw unprocessable('campaign_not_schedulable', 'Only a Regular campaign that is not live yet can be scheduled.')
     return { ...base, status: 'live', scheduledAt: null }

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Choice, Id, Nullable, PageQuery, Timestamp, TimestampText } from '../../platform/schema.ts'
+import { Choice, Id, NotBlank, Nullable, PageQuery, Timestamp, TimestampText } from '../../platform/schema.ts'
 import { EmailText } from '../subscribers/schema.ts'
 import { BuilderTypeSchema, ContentText } from '../templates/schema.ts'
 
@@ -30,14 +30,18 @@ export const CampaignSchema = Type.Object({
 export type Campaign = Static<typeof CampaignSchema>
 
 /** These become mail headers, where a line break would begin another header. */
-const OneLine = (limits: { minLength?: number; maxLength: number }) =>
+const OneLine = (limits: { maxLength: number }) =>
   Type.String({ ...limits, pattern: '^[^\\r\\n]*$', patternMessage: 'must be one line' })
 const details = {
   senderName: Type.Optional(OneLine({ maxLength: 200 })),
   preheaderText: Type.Optional(OneLine({ maxLength: 500 })),
 }
-const NameText = Type.String({ minLength: 1, maxLength: 200 })
-const Subject = OneLine({ minLength: 1, maxLength: 500 })
+const NameText = NotBlank({ maxLength: 200 })
+const Subject = Type.String({
+  maxLength: 500,
+  pattern: '^[^\\r\\n]*[^\\s][^\\r\\n]*$',
+  patternMessage: 'must be one line and not empty',
+})
 const Names = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { minItems: 1, maxItems: 1_000 })
 
 const planning = {

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { nowFor } from '../../platform/clock.ts'
 import { endpoint } from '../../platform/endpoint.ts'
-import { Choice, Id, IdInPath, Timestamp } from '../../platform/schema.ts'
+import { Choice, Id, IdInPath, NotBlank, Timestamp } from '../../platform/schema.ts'
 import { envelope, ok } from '../envelope.ts'
 import * as rules from './custom-fields.ts'
 
@@ -13,9 +13,10 @@ export const CustomFieldSchema = Type.Object({
   createdAt: Timestamp,
   updatedAt: Timestamp,
 })
-const Name = Type.String({ minLength: 1, maxLength: 100 })
+const Name = NotBlank({ maxLength: 100 })
 const Key = Type.String({
-  pattern: '^[A-Za-z_][A-Za-z0-9_]{0,63}$',
+  // `__proto__` could never be set: bodies that hold it are refused.
+  pattern: '^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,63}$',
   patternMessage: 'must have 1 to 64 letters, digits and underscores and not begin with a digit',
 })
 

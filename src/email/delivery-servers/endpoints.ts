@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from '../../platform/endpoint.ts'
-import { Choice, Id, IdInPath, Timestamp } from '../../platform/schema.ts'
+import { Choice, Id, IdInPath, NotBlank, Timestamp } from '../../platform/schema.ts'
 import { envelope, ok } from '../envelope.ts'
 import * as rules from './delivery-servers.ts'
 import * as store from './store.ts'
@@ -43,7 +43,7 @@ const settings = {
   maxPerSecond: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000, description: '0: no limit' })),
 }
 const InPath = Type.Object({ id: IdInPath })
-const Name = Type.String({ minLength: 1, maxLength: 200 })
+const Name = NotBlank({ maxLength: 200 })
 const show = ({ sealedPassword, ...server }: store.ServerRow) => ({ ...server, hasPassword: sealedPassword !== '' })
 const One = envelope(Type.Object({ deliveryServer: ServerSchema }))
 

@@ -146,7 +146,7 @@ async function mergeChunk(
   part: { number: number; bytes: number; chunk: ReadRows },
   now: Date,
 ): Promise<void> {
-  const { rows, refusals, nextLine } = part.chunk
+  const { rows, refusals, repeated, nextLine } = part.chunk
   const slot = rows.length > 0 ? await takeSlots(platform, businessId, rows.length) : 0
   await beginWithRetry(platform.db, async tx => {
     const current = await store.lock(tx, businessId, record.id)
@@ -160,9 +160,10 @@ async function mergeChunk(
     const done = {
       bytes: part.bytes,
       lines: nextLine - 1,
-      rows: rows.length + refusals.length,
+      rows: rows.length + repeated + refusals.length,
       refused: refused.length,
-      ...counts,
+      created: counts.created,
+      updated: counts.updated + repeated,
     }
     await store.advance(tx, businessId, record.id, done, now)
   })

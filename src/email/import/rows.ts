@@ -81,6 +81,8 @@ const squeezed = (name: string) => name.toLowerCase().replaceAll(/[\s_-]/g, '')
 export interface ReadRows {
   rows: ImportRow[]
   refusals: Refusal[]
+  /** rows that a later one of the same email was merged into */
+  repeated: number
   /** the line after the last */
   nextLine: number
 }
@@ -94,25 +96,40 @@ export function readRows(
   const byEmail = new Map<string, ImportRow>()
   const refusals: Refusal[] = []
   let header = file.skipHeader
+  let good = 0
   for (const record of readCsv(text, file.separator, file.firstLine)) {
     if (header) {
       header = false
       continue
     }
     const row = readRow(record, file.columns, customFields)
-    if ('reason' in row) refusals.push(row)
-    else byEmail.set(row.email.toLowerCase(), mergeRows(byEmail.get(row.email.toLowerCase()), row))
+    if ('reason' in row) {
+      refusals.push(row)
+      continue
+    }
+    good++
+    byEmail.set(row.email.toLowerCase(), mergeRows(byEmail.get(row.email.toLowerCase()), row))
   }
   let lines = 0
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines++
-  return { rows: [...byEmail.values()], refusals, nextLine: file.firstLine + lines }
+  return { rows: [...byEmail.values()], refusals, repeated: good - byEmail.size, nextLine: file.firstLine + lines }
 }
 
 /** The later row wins field by field; tags and lists add up. */
 function mergeRows(earlier: ImportRow | undefined, later: ImportRow): ImportRow {
   if (!earlier) return later
   const given = Object.fromEntries(Object.entries(later).filter(([, value]) => value !== null))
-  return { ...earlier, ...given, tags: [...earlier.tags, ...later.tags], lists: [...earlier.lists, ...later.lists] }
+  const customFields = (earlier.customFields || later.customFields) && {
+    ...earlier.customFields,
+    ...later.customFields,
+  }
+  return {
+    ...earlier,
+    ...given,
+    customFields,
+    tags: [...earlier.tags, ...later.tags],
+    lists: [...earlier.lists, ...later.lists],
+  }
 }
 
 function readRow(

@@ -15,7 +15,7 @@ export const find = (db: Db, businessId: string) =>
 export const save = (db: Db, businessId: string, settings: LeadScoreSettings, now: Date) =>
   db<LeadScoreRow[]>`
   insert into email_lead_score (business_id, settings, created_at, updated_at)
-  values (${businessId}, ${db.json(settings as never)}, ${now}, ${now})
+  select id, ${db.json(settings as never)}, created_at, ${now} from account_business where id = ${businessId}
   on conflict (business_id) do update set settings = excluded.settings, updated_at = excluded.updated_at
   returning ${columns(db)}`.then(only)
 

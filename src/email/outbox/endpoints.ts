@@ -1,8 +1,14 @@
 import PostalMime from 'postal-mime'
+import { Type } from 'typebox'
 import { type Call, endpoint, Raw } from '../../platform/endpoint.ts'
 import { type Html, html } from '../../platform/html.ts'
+import { pageRequest } from '../../platform/page.ts'
+import { Id, PageQuery, Timestamp } from '../../platform/schema.ts'
 import { page } from '../../platform/site/page.ts'
-import { readOutboxToken } from './outbox.ts'
+import { envelope, ok } from '../envelope.ts'
+import { pagination } from '../lists/endpoints.ts'
+import { PaginationSchema } from '../lists/schema.ts'
+import { outboxLink, readOutboxToken } from './outbox.ts'
 import * as store from './store.ts'
 
 type TokenPath = { token: string }
@@ -13,7 +19,45 @@ const perPage = 50
 const shell = (title: string, body: Html, more: { status?: number; headers?: Record<string, string> } = {}) =>
   page({ language: 'en', title, heading: 'Outbox', body: html`<div class="page">${body}</div>`, ...more })
 const closed = () =>
-  shell('Not here', html`<h1>Not here</h1><p>Open the link that <code>npm start</code> prints.</p>`, { status: 404 })
+  shell(
+    'Not here',
+    html`<h1>Not here</h1><p>Open the link that <code>npm start</code> prints, or ask <code>GET /email/api/v2/outbox</code> for it.</p>`,
+    { status: 404 },
+  )
+
+export const list = endpoint({
+  summary: 'Mail kept in the outbox because the business has no delivery server, newest first',
+  description: '`url` is the page that shows it; each message has its own. Kept for 30 days.',
+  query: Type.Object(PageQuery),
+  answer: envelope(
+    Type.Object({
+      url: Type.String(),
+      messages: Type.Array(
+        Type.Object({
+          deliveryId: Id,
+          email: Type.String(),
+          subject: Type.String(),
+          url: Type.String(),
+          createdAt: Timestamp,
+        }),
+      ),
+      pagination: PaginationSchema,
+    }),
+  ),
+  run: async ({ platform, db, business, query }) => {
+    const at = pageRequest(query)
+    const url = outboxLink(platform, business.id)
+    const [entries, total] = await Promise.all([store.newest(db, business.id, at), store.count(db, business.id)])
+    const messages = entries.map(({ deliveryId, email, subject, at: createdAt }) => ({
+      deliveryId,
+      email,
+      subject,
+      url: `${url}/${deliveryId}`,
+      createdAt,
+    }))
+    return ok('Outbox', { url, messages, pagination: pagination(at, total) })
+  },
+})
 
 const when = (at: Date) => at.toISOString().replace('T', ' ').slice(0, 19)
 

@@ -169,8 +169,9 @@ function readCondition(
   return { field, operator }
 }
 
+const maxTextLength = 1_000
 const isText = (value: unknown): value is string =>
-  typeof value === 'string' && value.length <= 1_000 && value.isWellFormed()
+  typeof value === 'string' && value.length <= maxTextLength && value.isWellFormed()
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Math.abs(value) <= 1e15
 const isMoment = (value: unknown) =>
   isText(value) && /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:?\d{2})?)?$/.test(value) && !Number.isNaN(Date.parse(value))
@@ -188,7 +189,7 @@ function wrongValue(type: FieldType, operator: Operator, value: unknown): string
     case 'text':
     case 'set':
       if (isList) return isArrayOf(value, isText) ? undefined : `1 to ${maxValues} texts`
-      return isText(value) && value !== '' ? undefined : 'a text'
+      return isText(value) && value !== '' ? undefined : `a text of 1 to ${maxTextLength} characters`
     case 'number':
       if (isList) return isArrayOf(value, isNumber) ? undefined : `1 to ${maxValues} numbers`
       return isNumber(value) ? undefined : 'a number'

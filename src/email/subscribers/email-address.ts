@@ -1,5 +1,5 @@
 const maxLength = 254
-const localPart = /^(?!\.)(?!.*\.\.)[^\s@<>()[\],;:\\"\p{Cc}]{1,64}(?<!\.)$/u
+const localPart = /^(?!\.)(?!.*\.\.)[^\s@<>()[\],;:\\"\p{Cc}\p{Cf}]{1,64}(?<!\.)$/u
 const domainLabel = /^(?!-)[\p{L}\p{N}-]{1,63}(?<!-)$/u
 
 /** An address that can be mailed: one @, a dotted domain, no spaces, at most 254 characters. Kept as written, compared in lower case. */
@@ -8,5 +8,7 @@ export function isEmail(text: string): boolean {
   const [local, domain, ...rest] = text.split('@')
   if (local === undefined || domain === undefined || rest.length > 0) return false
   const labels = domain.split('.')
+  // No top-level domain is a number: such a domain is an IP address, which takes mail only in brackets.
+  if (/^\d+$/.test(labels.at(-1)!)) return false
   return localPart.test(local) && labels.length >= 2 && labels.every(label => domainLabel.test(label))
 }

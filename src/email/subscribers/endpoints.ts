@@ -94,7 +94,11 @@ export const remove = endpoint({
     if (emails.length + ids.length > 1_000)
       throw invalidField('emails', 'and subscriberIds must have at most 1000 items')
     const wrong = emails.findIndex(email => !isEmail(email))
-    if (wrong >= 0) throw invalidField(`emails[${wrong}]`, 'must be a valid email address')
+    if (wrong >= 0)
+      throw invalidField(
+        wrong < (body.emails?.length ?? 0) ? `emails[${wrong}]` : 'email',
+        'must be a valid email address',
+      )
     const reading = { businessId: business.id, now: await nowFor(db, business) }
     return ok('Subscribers deleted', await rules.deleteSubscribers(db, reading, { ids, emails }))
   },

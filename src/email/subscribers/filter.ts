@@ -21,11 +21,11 @@ export async function readFilter(
   query: FilterQuery,
   segments: readonly SegmentRow[],
 ): Promise<Filter> {
-  const lists = splitNames(query.lists)
-  const tags = splitNames(query.tags)
-  const wanted = splitNames(query.segments)?.map(name => name.toLowerCase())
+  const lists = namesToFind(query.lists)
+  const tags = namesToFind(query.tags)
+  const wanted = namesToFind(query.segments)?.map(name => name.toLowerCase())
   const search = query.search?.trim()
-  const [scoreMin, scoreMax] = [score('leadScoreMin', query.leadScoreMin), score('leadScoreMax', query.leadScoreMax)]
+  const [scoreMin, scoreMax] = [score(query.leadScoreMin), score(query.leadScoreMax)]
   return {
     ...(search && { search }),
     ...(query.status && { status: query.status }),
@@ -57,10 +57,12 @@ export function splitNames(given: string | string[] | undefined): string[] | und
   return found.length > 0 ? [...new Set(found)] : undefined
 }
 
-/** Beyond what a score can be, the bound itself says the same. */
-const score = (field: string, text: string | undefined): number | undefined => {
-  if (text === undefined || text.trim() === '') return undefined
-  const value = Number(text)
-  if (!Number.isInteger(value)) throw invalidField(field, 'must be an integer')
-  return Math.max(-maxScore - 1, Math.min(maxScore + 1, value))
+/** A text may also be one name that has commas in it. */
+function namesToFind(given: string | string[] | undefined): string[] | undefined {
+  const names = splitNames(given)
+  return names && [...new Set([...names, ...[given ?? []].flat().map(text => text.trim())])]
 }
+
+/** Beyond what a score can be, the bound itself says the same. */
+const score = (text: string | undefined): number | undefined =>
+  text === undefined ? undefined : Math.max(-maxScore - 1, Math.min(maxScore + 1, Number(text)))

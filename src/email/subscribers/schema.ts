@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { isId } from '../../platform/ids.ts'
-import { AnyObject, Choice, Id, Nullable, PageQuery, Timestamp } from '../../platform/schema.ts'
+import { AnyObject, Choice, Id, NotBlank, Nullable, PageQuery, Timestamp } from '../../platform/schema.ts'
 
 export const statuses = ['subscribed', 'unsubscribed', 'bounced', 'complaint'] as const
 export type Status = (typeof statuses)[number]
@@ -10,7 +10,7 @@ export const maxScore = 1_000_000_000
 export const LeadScore = Type.Integer({ minimum: -maxScore, maximum: maxScore })
 
 export const EmailText = Type.String({ minLength: 1, maxLength: 254 })
-export const TagName = Type.String({ minLength: 1, maxLength: 100 })
+export const TagName = NotBlank({ maxLength: 100 })
 const ShortText = Type.String({ maxLength: 200 })
 
 export const SuppressionDetailSchema = Type.Object({
@@ -45,7 +45,7 @@ export const SubscriberSchema = Type.Object({
   source: Type.String(),
   segments: Type.Array(Type.String()),
   customFields: AnyObject,
-  activity: Type.Array(ActivitySchema, { description: 'newest first, the last 50' }),
+  activity: Type.Array(ActivitySchema, { description: 'newest first, the last 30' }),
   automationWorkflows: Type.Array(AnyObject),
   lists: Type.Array(Type.String()),
   totalSent: Type.Integer(),
@@ -59,7 +59,7 @@ export const SubscriberSchema = Type.Object({
   isSuppressed: Type.Boolean(),
   campaignDetails: Type.Array(
     Type.Object({ _id: Type.String(), campaignId: Type.String(), campaignName: Type.String() }),
-    { description: 'campaigns mailed to this person, newest first, the last 100' },
+    { description: 'campaigns mailed to this person, newest first, the last 30' },
   ),
   createdAt: Timestamp,
   updatedAt: Timestamp,
@@ -109,7 +109,7 @@ const NamesText = Type.Unsafe<string | string[]>({
   description: 'names, comma-separated or repeated; matches any of them',
 })
 const ScoreText = Type.String({
-  pattern: '^\\s*[+-]?\\d{1,15}\\s*$',
+  pattern: '^[+-]?\\d{1,100}$',
   patternMessage: 'must be an integer',
   description: 'integer, inclusive',
 })

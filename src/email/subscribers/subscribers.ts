@@ -6,7 +6,7 @@ import type { Platform } from '../../platform/platform.ts'
 import { badRequest, fail, invalidField, notFound } from '../../platform/problem.ts'
 import { checkCustomFields, isLocalDate } from '../custom-fields/custom-fields.ts'
 import { resolveLists } from '../lists/lists.ts'
-import { liftSuppressions, suppressAddresses, suppressionOf } from '../suppressions/suppressions.ts'
+import { liftSuppressions, suppressAsSaid, suppressionOf } from '../suppressions/suppressions.ts'
 import { ensureTags, findTags } from '../tags/tags.ts'
 import { isEmail } from './email-address.ts'
 import {
@@ -149,8 +149,7 @@ async function afterUpdate(
 /** `subscribed` lifts the suppression of the address, every other status makes one. */
 async function followStatus(tx: Tx, { businessId, now }: Reading, email: string, status: Status): Promise<void> {
   if (status === 'subscribed') await liftSuppressions(tx, businessId, [email])
-  else
-    await suppressAddresses(tx, businessId, [{ email, type: status, reason: `Set to ${status} through the API` }], now)
+  else await suppressAsSaid(tx, businessId, { email, type: status, reason: `Set to ${status} through the API` }, now)
 }
 
 const thirtyDaysMs = 30 * 86_400_000

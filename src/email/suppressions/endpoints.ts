@@ -41,9 +41,12 @@ export const create = endpoint({
   run: async ({ db, business, body, created }) => {
     const now = await nowFor(db, business)
     const entry = { email: checked(body.email), type: 'manual' as const, reason: body.reason ?? 'Suppressed by hand' }
-    await db.begin(tx => suppressAddresses(tx, business.id, [entry], now))
-    created()
-    return ok('Address suppressed', (await store.find(db, business.id, body.email)) ?? fail(notFound('Suppression')))
+    const suppression = await db.begin(async tx => {
+      if (!(await store.find(tx, business.id, body.email))) created()
+      await suppressAddresses(tx, business.id, [entry], now)
+      return (await store.find(tx, business.id, body.email)) ?? fail(notFound('Suppression'))
+    })
+    return ok('Address suppressed', suppression)
   },
 })
 

@@ -15,14 +15,20 @@ export interface SuppressionRow {
 const columns = (db: Db) => db`email, type, reason, created_at as "createdAt", updated_at as "updatedAt"`
 
 /** Sorted by address, so that two batches take their locks in the same order. */
-export const suppress = (db: Db, businessId: string, entries: NewSuppression[], now: Date) => db`
+export const suppress = (
+  db: Db,
+  businessId: string,
+  entries: NewSuppression[],
+  now: Date,
+  { weaken } = { weaken: false },
+) => db`
   insert into email_suppression as s (business_id, address, email, type, reason, created_at, updated_at)
   select distinct on (lower(e.email)) ${businessId}, lower(e.email), e.email, e.type, e.reason, ${now}::timestamptz, ${now}::timestamptz
   from jsonb_to_recordset(${db.json(entries as never)}) as e (email text, type text, reason text)
   order by lower(e.email)
   on conflict (business_id, address) do update
     set type = excluded.type, reason = excluded.reason, updated_at = excluded.updated_at
-    where s.type <> 'complaint' or excluded.type = 'complaint'`
+    where ${weaken} or s.type <> 'complaint' or excluded.type = 'complaint'`
 
 export const lift = (db: Db, businessId: string, emails: string[]) => db<SuppressionRow[]>`
   delete from email_suppression

@@ -23,6 +23,10 @@ export async function suppressAddresses(
   if (entries.length > 0) await store.suppress(tx, businessId, lastOfEach(entries), now)
 }
 
+/** As the owner of the list says, who may also correct what was noted as a complaint. */
+export const suppressAsSaid = (tx: Tx, businessId: string, entry: NewSuppression, now: Date) =>
+  store.suppress(tx, businessId, [entry], now, { weaken: true })
+
 export const liftSuppressions = (tx: Tx, businessId: string, emails: string[]) => store.lift(tx, businessId, emails)
 
 /** For the moment of sending: which of these addresses must not be mailed. In lower case. */

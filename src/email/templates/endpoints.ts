@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { endpoint } from '../../platform/endpoint.ts'
 import { pageRequest } from '../../platform/page.ts'
-import { IdInPath, PageQuery } from '../../platform/schema.ts'
+import { IdInPath, NotBlank, PageQuery } from '../../platform/schema.ts'
 import { envelope, ok } from '../envelope.ts'
 import { pagination } from '../lists/endpoints.ts'
 import { PaginationSchema } from '../lists/schema.ts'
@@ -9,7 +9,7 @@ import { BuilderTypeSchema, ContentText, TemplateSchema } from './schema.ts'
 import * as store from './store.ts'
 import * as rules from './templates.ts'
 
-const Name = Type.String({ minLength: 1, maxLength: 200 })
+const Name = NotBlank({ maxLength: 200 })
 const InPath = Type.Object({ id: IdInPath })
 
 export const create = endpoint({

@@ -22,9 +22,11 @@ export async function compileContent({ builderType, content }: TemplateContent):
     if (/<body[\s>]/.test(html) && errors.length === 0) return html
     throw new Error(errors[0] ?? 'it has no <mj-body>')
   } catch (error) {
-    throw unprocessable('template_invalid', `The MJML can't be rendered: ${(error as Error).message}.`, [
-      { field: 'content', message: (error as Error).message },
-    ])
+    throw unprocessable(
+      'template_invalid',
+      `The MJML can't be rendered: ${(error as Error).message.replace(/\.+$/, '')}.`,
+      [{ field: 'content', message: (error as Error).message }],
+    )
   }
 }
 
