@@ -86,6 +86,8 @@ const broadcast = {
     unknown: 0,
     cancelled: 0,
   },
+  scheduledAt: null,
+  startedAt: at,
   createdAt: at,
   updatedAt: at,
   finishedAt: at,

@@ -1,6 +1,6 @@
 import type { Service } from '../platform/service.ts'
 import { auditChat } from './audit.ts'
-import { broadcastLoop } from './broadcasts/loops.ts'
+import { broadcastKeeper, broadcastLoop } from './broadcasts/loops.ts'
 import { intakeLoop, newsKeeper, sweepLoop } from './channel/loops.ts'
 import { fillChatDemo } from './demo.ts'
 import { chatEventTypes } from './event-types.ts'
@@ -17,7 +17,7 @@ export const chatService: Service = {
   eventTypes: chatEventTypes,
   work: chatWork,
   loops: platform => [intakeLoop(platform), sweepLoop(platform), broadcastLoop(platform)],
-  keepers: platform => [newsKeeper(platform)],
+  keepers: platform => [newsKeeper(platform), broadcastKeeper(platform)],
   demo: fillChatDemo,
   audit: auditChat,
 }

@@ -130,6 +130,40 @@ describe('broadcasts through the sandbox', () => {
     expect(await w.db.begin(tx => claimQueued(tx, shop.id, _id, { limit: 3, leaseSeconds: 60 }))).toHaveLength(3)
   })
 
+  test('scheduled, it waits for its moment, and reaches who is a contact then', async () => {
+    const mine = await w.business({ testMode: true })
+    await approvedTemplate(w, mine, template)
+    shop = mine
+    await mine.account.put('/clock', { now: '2030-01-01T10:00:00Z' })
+    await shop.chat.post('/contacts', people(2))
+    const scheduledAt = '2030-01-02T09:00:00.000Z'
+    const { _id, ...made } = (await create({ scheduledAt })).body.data
+    expect(made).toMatchObject({ status: 'scheduled', scheduledAt, startedAt: null, report: { audience: 0 } })
+    await run()
+    expect((await read(_id)).status).toBe('scheduled')
+    await mine.account.post('/clock/advance', { hours: 12 })
+    await shop.chat.post('/contacts', { mobile: 14160000009, list: ['All'] })
+    expect((await shop.chat.post(`/broadcasts/${_id}/pause`)).body.data.status).toBe('paused')
+    expect((await shop.chat.post(`/broadcasts/${_id}/resume`)).body.data.status).toBe('scheduled')
+    await mine.account.post('/clock/advance', { hours: 11 })
+    await run()
+    expect(await read(_id)).toMatchObject({
+      status: 'finished',
+      startedAt: scheduledAt,
+      report: { audience: 3, accepted: 3 },
+    })
+    const later = (await create({ scheduledAt: '2030-01-03T09:00:00Z' })).body.data
+    expect((await shop.chat.post(`/broadcasts/${later._id}/cancel`)).body.data.status).toBe('cancelled')
+    await mine.account.post('/clock/advance', { days: 3 })
+    await run()
+    expect((await read(later._id)).report.audience).toBe(0)
+    const late = await create({ scheduledAt: '2030-01-03T09:00:00Z' })
+    expectRefused(late, 422)
+    expect(late.body.code).toBe('scheduled_in_the_past')
+    expectRefused(await create({ scheduledAt: 'tomorrow' }), 400, 'scheduledAt')
+    expectRefused(await create({ scheduledAt: '2031-12-31T23:59:60Z' }), 422)
+  })
+
   test('cancelled, what waits is not sent', async () => {
     expect((await shop.chat.post('/contacts', people(300))).status).toBe(200)
     const { _id } = (await create()).body.data

@@ -10,7 +10,7 @@ import { fillFields } from './merge-fields.ts'
 import * as store from './store.ts'
 
 /**
- * A broadcast is `preparing` while its audience is frozen into messages, one for each person with their own values; then
+ * A broadcast that is made for a later moment is `scheduled` until then. It is `preparing` while its audience is frozen into messages, one for each person with their own values; then
  * `sending`. It may be `paused`, by a person or because the platform stopped something, and goes on where it was. It ends
  * `finished` when every message has an outcome, or `cancelled`.
  */
@@ -18,6 +18,7 @@ export interface NewBroadcast {
   name: string
   templateName: string
   languageCode?: string
+  scheduledAt?: string | null
   lists?: string[]
   tags?: string[]
   [parameter: string]: unknown
@@ -28,7 +29,7 @@ export async function createBroadcast(
   business: Business,
   { body, now }: { body: NewBroadcast; now: Date },
 ): Promise<store.BroadcastRow> {
-  const { name, templateName, languageCode, lists = [], tags = [], ...rest } = storable(body)
+  const { name, templateName, languageCode, scheduledAt, lists = [], tags = [], ...rest } = storable(body)
   if (lists.length + tags.length === 0)
     throw badRequest('validation_failed', 'Give lists or tags.', [
       { field: 'lists', message: 'or tags must name someone' },
@@ -43,7 +44,20 @@ export async function createBroadcast(
   const trial = fillFields(withFallbacks(parameters), example)
   kind.build(kind.read({ ...send, ...trial, to: example.mobile }), { template, number: example.mobile, now })
   const request = { templateName, languageCode: template.language, lists, tags, parameters }
-  return store.insertBroadcast(db, business.id, { id: newId(), name, templateId: template.id, request, now })
+  return store.insertBroadcast(db, business.id, {
+    id: newId(),
+    name,
+    templateId: template.id,
+    request,
+    scheduledAt: scheduledAt ? readMoment(scheduledAt, now) : null,
+    now,
+  })
+}
+
+function readMoment(text: string, now: Date): Date {
+  const moment = new Date(text)
+  if (!(moment > now)) throw unprocessable('scheduled_in_the_past', `scheduledAt must be after ${now.toISOString()}.`)
+  return moment
 }
 
 /** In the trial every attribute has a value. */
@@ -60,7 +74,7 @@ export async function pauseBroadcast(
   { reason, now }: { reason: string; now: Date },
 ): Promise<store.BroadcastRow> {
   const paused = await store.setStatus(db, businessId, id, {
-    from: ['sending', 'preparing', 'paused'],
+    from: ['scheduled', 'sending', 'preparing', 'paused'],
     to: 'paused',
     reason,
     now,
@@ -68,12 +82,14 @@ export async function pauseBroadcast(
   return paused ?? refuse(db, businessId, id, 'paused')
 }
 
-/** Goes on where it stopped: with the freezing, where that was not done, else with the sending. */
+/** Goes on where it stopped: with the waiting for its moment, with the freezing, or with the sending. */
 export async function resumeBroadcast(db: Db, businessId: string, id: string, now: Date): Promise<store.BroadcastRow> {
-  const resumed = await store.setStatus(db, businessId, id, { from: ['paused'], to: 'preparing', reason: '', now })
+  const before = await getBroadcast(db, businessId, id)
+  const to = !before.startedAt && before.scheduledAt && before.scheduledAt > now ? 'scheduled' : 'preparing'
+  const resumed = await store.setStatus(db, businessId, id, { from: ['paused'], to, reason: '', now })
   if (resumed) return resumed
   const present = await getBroadcast(db, businessId, id)
-  if (present.status === 'sending' || present.status === 'preparing') return present
+  if (['scheduled', 'preparing', 'sending'].includes(present.status)) return present
   return refuse(db, businessId, id, 'resumed')
 }
 
@@ -81,7 +97,7 @@ export async function resumeBroadcast(db: Db, businessId: string, id: string, no
 export function cancelBroadcast(db: Database, businessId: string, id: string, now: Date): Promise<store.BroadcastRow> {
   return db.begin(async tx => {
     const cancelled = await store.setStatus(tx, businessId, id, {
-      from: ['preparing', 'sending', 'paused'],
+      from: ['scheduled', 'preparing', 'sending', 'paused'],
       to: 'cancelled',
       reason: '',
       now,

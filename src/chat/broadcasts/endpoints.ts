@@ -14,7 +14,7 @@ const BroadcastInPath = Type.Object({ id: IdInPath })
 export const createBroadcast = endpoint({
   summary: 'Send a template to everyone in lists or with tags',
   description:
-    'The parameters of the template come as in POST /messages. In their texts {{name}}, {{mobile}} and {{attributes.city}} take the values of each contact; {{name|friend}} gives a text for where there is none.',
+    'The parameters of the template come as in POST /messages. In their texts {{name}}, {{mobile}} and {{attributes.city}} take the values of each contact; {{name|friend}} gives a text for where there is none. With scheduledAt it waits until then; its audience is who is a contact when it begins.',
   body: NewBroadcastSchema,
   answer: envelope(BroadcastSchema),
   run: async ({ db, business, body }) => {

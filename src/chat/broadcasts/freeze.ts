@@ -29,7 +29,7 @@ export function freezeNext(db: Database, business: Business, id: string, now: Da
       lists,
       tags,
       after: broadcast.frozenUntil,
-      until: broadcast.createdAt,
+      until: broadcast.startedAt ?? broadcast.createdAt,
       limit: batchSize,
     })
     const template = await templateById(tx, business.id, broadcast.templateId)

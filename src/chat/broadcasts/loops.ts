@@ -1,4 +1,4 @@
-import { nowFor } from '../../platform/clock.ts'
+import { nowFor, type TimeKeeper } from '../../platform/clock.ts'
 import { type Loop, pause } from '../../platform/jobs.ts'
 import type { Platform } from '../../platform/platform.ts'
 import { businessById } from '../store.ts'
@@ -10,6 +10,7 @@ const pollMs = 500
 
 /** One step for every broadcast that is under way. Answers how much was done. */
 export async function stepBroadcasts(platform: Platform): Promise<number> {
+  await store.startDue(platform.db)
   const active = await store.activeBroadcasts(platform.db)
   const steps = await Promise.all(active.map(one => stepBroadcast(platform, one)))
   return steps.reduce((sum, step) => sum + step, 0)
@@ -30,4 +31,11 @@ export const broadcastLoop = (platform: Platform): Loop => ({
   async run(signal) {
     while (!signal.aborted) if ((await stepBroadcasts(platform)) === 0) await pause(pollMs, signal)
   },
+})
+
+/** In test mode a broadcast begins when the clock of its business reaches its moment. */
+export const broadcastKeeper = ({ db }: Platform): TimeKeeper => ({
+  name: 'chat broadcasts',
+  nextDue: (anyDb, businessId) => store.nextStart(anyDb, businessId),
+  run: async (businessId, now) => void (await store.startDueOf(db, businessId, now)),
 })

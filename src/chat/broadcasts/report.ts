@@ -44,6 +44,8 @@ export async function shownBroadcasts(
         unknown: count('unknown'),
         cancelled: count('cancelled'),
       },
+      scheduledAt: row.scheduledAt,
+      startedAt: row.startedAt,
       createdAt: row.createdAt,
       updatedAt: row.updatedAt,
       finishedAt: row.finishedAt,

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { AnyObject, Choice, Id, Nullable, PageQuery, Timestamp } from '../../platform/schema.ts'
+import { AnyObject, Choice, Id, Nullable, PageQuery, Timestamp, TimestampText } from '../../platform/schema.ts'
 import { Name } from '../settings/schema.ts'
 
-export const broadcastStates = ['preparing', 'sending', 'paused', 'finished', 'cancelled'] as const
+export const broadcastStates = ['scheduled', 'preparing', 'sending', 'paused', 'finished', 'cancelled'] as const
 
 const Count = Type.Integer()
 /** Every recipient is in exactly one of the states, so they add up to the audience. */
@@ -30,6 +30,8 @@ export const BroadcastSchema = Type.Object({
   status: Choice(broadcastStates),
   pauseReason: Type.String(),
   report: ReportSchema,
+  scheduledAt: Nullable(Timestamp),
+  startedAt: Nullable(Timestamp),
   createdAt: Timestamp,
   updatedAt: Timestamp,
   finishedAt: Nullable(Timestamp),
@@ -40,6 +42,7 @@ export const NewBroadcastSchema = Type.Object({
   name: Name,
   templateName: Type.String({ minLength: 1, maxLength: 512 }),
   languageCode: Type.Optional(Type.String({ minLength: 1, maxLength: 35 })),
+  scheduledAt: Type.Optional(Nullable(TimestampText)),
   lists: Type.Optional(Type.Array(Name, { maxItems: 100, description: 'contacts in any of these lists' })),
   tags: Type.Optional(Type.Array(Name, { maxItems: 100, description: 'or with any of these tags' })),
 })

@@ -2,7 +2,7 @@ import { type Db, first, only } from '../../platform/database.ts'
 import { type ContactRow, contactColumns } from '../contacts/store.ts'
 import { type MessageRow, messageColumns } from '../messages/store.ts'
 
-export type BroadcastStatus = 'preparing' | 'sending' | 'paused' | 'finished' | 'cancelled'
+export type BroadcastStatus = 'scheduled' | 'preparing' | 'sending' | 'paused' | 'finished' | 'cancelled'
 
 export interface BroadcastRequest {
   templateName: string
@@ -23,6 +23,9 @@ export interface BroadcastRow {
   audience: number
   skipped: number
   pauseReason: string
+  /** the moment it was made for; null: at once */
+  scheduledAt: Date | null
+  startedAt: Date | null
   createdAt: Date
   updatedAt: Date
   finishedAt: Date | null
@@ -30,17 +33,25 @@ export interface BroadcastRow {
 
 const columns = (db: Db) => db`
   id, name, template_id as "templateId", request, status, frozen_until as "frozenUntil", audience, skipped,
-  pause_reason as "pauseReason", created_at as "createdAt", updated_at as "updatedAt", finished_at as "finishedAt"`
+  pause_reason as "pauseReason", scheduled_at as "scheduledAt", started_at as "startedAt", created_at as "createdAt", updated_at as "updatedAt", finished_at as "finishedAt"`
 
 export const insertBroadcast = (
   db: Db,
   businessId: string,
-  broadcast: { id: string; name: string; templateId: string; request: BroadcastRequest; now: Date },
+  broadcast: {
+    id: string
+    name: string
+    templateId: string
+    request: BroadcastRequest
+    scheduledAt: Date | null
+    now: Date
+  },
 ) =>
   db<BroadcastRow[]>`
-  insert into chat_broadcast (business_id, id, name, template_id, request, status, created_at, updated_at)
+  insert into chat_broadcast (business_id, id, name, template_id, request, status, scheduled_at, started_at, created_at, updated_at)
   values (${businessId}, ${broadcast.id}, ${broadcast.name}, ${broadcast.templateId},
-    ${db.json(broadcast.request as never)}, 'preparing', ${broadcast.now}, ${broadcast.now})
+    ${db.json(broadcast.request as never)}, ${broadcast.scheduledAt ? 'scheduled' : 'preparing'}, ${broadcast.scheduledAt},
+    ${broadcast.scheduledAt ? null : broadcast.now}, ${broadcast.now}, ${broadcast.now})
   returning ${columns(db)}`.then(only)
 
 export const broadcastById = (db: Db, businessId: string, id: string) =>
@@ -69,7 +80,22 @@ export const activeBroadcasts = (db: Db) => db<{ businessId: string; id: string 
   select business_id as "businessId", id from chat_broadcast where status in ('preparing', 'sending')
   order by business_id, id limit 1000`
 
-/** Contacts of the audience after the one that was frozen last. */
+/** Those whose moment has come begin, each by the clock of its business. */
+export const startDue = (db: Db) => db`
+  update chat_broadcast set status = 'preparing', started_at = coalesce(clock_now, now()), updated_at = coalesce(clock_now, now())
+  from account_business
+  where status = 'scheduled' and account_business.id = business_id and scheduled_at <= coalesce(clock_now, now())`
+
+export const nextStart = (db: Db, businessId: string) =>
+  db<{ at: Date }[]>`
+  select scheduled_at as at from chat_broadcast where business_id = ${businessId} and status = 'scheduled'
+  order by scheduled_at limit 1`.then(rows => first(rows)?.at)
+
+export const startDueOf = (db: Db, businessId: string, now: Date) => db`
+  update chat_broadcast set status = 'preparing', started_at = ${now}, updated_at = ${now}
+  where business_id = ${businessId} and status = 'scheduled' and scheduled_at <= ${now}`
+
+/** Contacts of the audience after the one that was frozen last; none of them can vanish into another before they have their message. */
 export const nextAudience = (
   db: Db,
   businessId: string,
@@ -77,7 +103,7 @@ export const nextAudience = (
 ) => db<ContactRow[]>`
   select ${contactColumns(db)} from chat_contact contact
   where business_id = ${businessId} and id > ${after} and created_at <= ${until} and (list && ${lists} or tags && ${tags})
-  order by id limit ${limit}`
+  order by id limit ${limit} for no key update`
 
 export interface FrozenMessage {
   id: string
@@ -147,6 +173,7 @@ export const setStatus = (
   db<BroadcastRow[]>`
   update chat_broadcast
   set status = ${to}, pause_reason = ${reason}, updated_at = ${now},
+      started_at = case when ${to} = 'preparing' then coalesce(started_at, ${now}::timestamptz) else started_at end,
       finished_at = case when ${to} in ('finished', 'cancelled') then ${now}::timestamptz end
   where business_id = ${businessId} and id = ${id} and status = any(${from})
   returning ${columns(db)}`.then(first)
