@@ -6,8 +6,8 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type TestBusiness, type World, world } from '../../../test/world.ts'
 import { importFile } from '../../cli/import.ts'
+import { cutAtRecords, readCsv } from '../../platform/csv.ts'
 import { auditEmail } from '../audit.ts'
-import { cutAtRecords, readCsv } from './csv.ts'
 import { runImport } from './import.ts'
 
 let w: World

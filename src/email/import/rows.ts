@@ -1,7 +1,7 @@
+import { type CsvRecord, readCsv } from '../../platform/csv.ts'
 import { type CustomField, checkCustomFields, isLocalDate } from '../custom-fields/custom-fields.ts'
 import { isEmail } from '../subscribers/email-address.ts'
 import { maxScore, type Status, statuses } from '../subscribers/schema.ts'
-import { type CsvRecord, readCsv } from './csv.ts'
 
 /** What the columns of a file mean; undefined ones are ignored. */
 export type Column =

@@ -8,7 +8,7 @@ export interface CsvRecord {
 
 /**
  * Reads whole records. Lines without a quote, nearly all of them, are split at once; only the others are read by the
- * character. A quote that never closes swallows the rest, and the row is then refused for its email.
+ * character. A quote that never closes swallows the rest, and the row is then refused for what it lacks.
  */
 export function* readCsv(text: string, separator: string, firstLine: number): Generator<CsvRecord> {
   let at = 0
