@@ -10,6 +10,7 @@ import * as multiplans from './multiplans/endpoints.ts'
 import * as methods from './payment-methods/endpoints.ts'
 import * as plans from './plans/endpoints.ts'
 import * as products from './products/endpoints.ts'
+import * as settings from './settings/endpoints.ts'
 import * as subscriptions from './subscriptions/endpoints.ts'
 import * as taxes from './taxes/endpoints.ts'
 import * as transactions from './transactions/endpoints.ts'
@@ -79,6 +80,7 @@ export const billingRoutes: readonly Route[] = [
   ['POST', '/subscription/{subscription_id}/cancel', subscriptions.cancel],
   ['PUT', '/subscription/{subscription_id}/pause', subscriptions.pause],
   ['PUT', '/subscription/{subscription_id}/resume', subscriptions.resume],
+  ['POST', '/subscription/{subscription_id}/preview-change', subscriptions.previewUpgradeDowngrade],
   ['GET', '/scheduledchanges/{subscription_id}', subscriptions.getScheduledChange],
   ['DELETE', '/scheduledchanges/{subscription_id}', subscriptions.removeScheduledChange],
   ['GET', '/invoices', invoices.list],
@@ -89,6 +91,8 @@ export const billingRoutes: readonly Route[] = [
   ['POST', '/invoice/collect/{invoice_id}', invoices.collect],
   ['POST', '/invoice/void/{invoice_id}', invoices.cancel],
   ['POST', '/transaction/confirm/{transaction_id}', gateways.confirm],
+  ['GET', '/settings', settings.get],
+  ['PUT', '/settings', settings.update],
   ['GET', '/gateways/stripe', gateways.getStripe],
   ['PUT', '/gateways/stripe', gateways.putStripe],
 ]

@@ -579,3 +579,58 @@ describe('PUT /subscription/{subscription_id}/upgrade-downgrade', () => {
     await shop.sound()
   })
 })
+
+describe('POST /subscription/{subscription_id}/preview-change', () => {
+  test('tells the figures of the change itself, and keeps nothing', async () => {
+    const shop = await openShop(w, { now: '2026-08-15T12:00:00Z' })
+    await shop.billing.post('/taxes', { name: 'GST', country: 'IN', rate: 18 })
+    const coupon = { coupon_name: 'C', coupon_code: 'C', discount: 10, discount_type: 'percent', maximum_redemption: 1 }
+    await shop.billing.post(`/coupon/${shop.productId}`, coupon)
+    const [old, next] = [await shop.plan({ price: 49 }), await shop.plan({ price: 99, setup_fee: 10 })]
+    const { id } = await shop.subscribe(old.id, { customer: { billing_address: { country: 'IN' } } })
+    await shop.at('2026-08-25')
+    const wish = { plan_id: next.id, coupon_code: 'C', quantity: '1' }
+    const preview = await shop.billing.post(`/subscription/${id}/preview-change`, wish)
+    expect(preview.status).toBe(200)
+    expect((await shop.billing.get(`/subscription/${id}`)).body.data.plan_id).toBe(old.id)
+    expect((await shop.billing.get('/invoices')).body.data).toHaveLength(1)
+    const { invoice, subscription } = (await shop.change(id, wish)).body.data
+    const { lines } = (await shop.billing.get(`/invoice/${invoice.id}`)).body.data
+    const withoutIds = (note: { credit_applied: object[] }) => ({
+      ...note,
+      credit_applied: note.credit_applied.map(one => ({ ...one, id: '' })),
+    })
+    expect({ ...preview.body.data, credit_note: withoutIds(preview.body.data.credit_note) }).toEqual({
+      update_type: 'upgrade',
+      amount: invoice.amount,
+      charge_amount: invoice.credit_note.charge_amount,
+      currency_code: 'USD',
+      currency_symbol: '$',
+      next_billing_date: subscription.next_billing_date,
+      credit_note: withoutIds(invoice.credit_note),
+      lines,
+    })
+    await shop.sound()
+  })
+
+  test('refuses what the change would refuse, to a read-only key too', async () => {
+    const shop = await openShop(w)
+    const plan = await shop.plan({ price: 49 })
+    const { id } = await shop.subscribe(plan.id)
+    const ask = (body: object, at = id) => shop.billing.post(`/subscription/${at}/preview-change`, body)
+    expect((await ask({})).status).toBe(400)
+    expect((await ask({ plan_id: 'nope' })).status).toBe(404)
+    expect((await ask({ plan_id: plan.id }, 'nope')).status).toBe(404)
+    expect((await ask({ plan_id: plan.id, coupon_code: 'NOPE' })).body.code).toBe('coupon_unknown')
+    const stranger = await openShop(w)
+    expect((await stranger.billing.post(`/subscription/${id}/preview-change`, { plan_id: plan.id })).status).toBe(404)
+    const { apiKey, secretKey } = (await shop.account.post('/keys', { service: 'billing', readOnly: true })).body.data
+    const answer = await w.app.inject({
+      method: 'POST',
+      url: `/billing/api/v1/subscription/${id}/preview-change`,
+      headers: { authorization: `Basic ${Buffer.from(`${apiKey}:${secretKey}`).toString('base64')}` },
+      payload: { plan_id: plan.id, quantity: 2 },
+    })
+    expect(answer.statusCode).toBe(200)
+  })
+})

@@ -50,7 +50,7 @@ export const TaxApplySchema = Type.Object({
 })
 export type TaxApply = Static<typeof TaxApplySchema>
 
-const LineSchema = Type.Object({
+export const LineSchema = Type.Object({
   type: Type.String({ description: 'plan, addon or setup_fee' }),
   item_id: Type.String(),
   description: Type.String(),

@@ -6,8 +6,9 @@ import { currencySymbol } from '../currencies.ts'
 import { toMajor } from '../money.ts'
 import { plansByIds, showPlan } from '../plans/plans.ts'
 import type { OwnSubscription, ShownSubscription, Surroundings } from '../subscriptions/show.ts'
+import type { BillLine } from './bill.ts'
 import type { CreditNote, InvoiceDetailSchema, InvoiceSchema, TaxApply } from './schema.ts'
-import type { InvoiceRow, StoredLine } from './store.ts'
+import type { InvoiceRow } from './store.ts'
 
 export type ShownInvoice = Static<typeof InvoiceSchema>
 
@@ -79,7 +80,7 @@ export async function showInvoice(db: Db, businessId: string, row: InvoiceRow): 
   return (await showInvoices(db, businessId, [row]))[0]!
 }
 
-export const showLine = (line: StoredLine, currency: string): Static<typeof InvoiceDetailSchema>['lines'][number] => ({
+export const showLine = (line: BillLine, currency: string): Static<typeof InvoiceDetailSchema>['lines'][number] => ({
   type: line.kind,
   item_id: line.itemId,
   description: line.description,

@@ -146,7 +146,8 @@ function withTermsOf(
     ...row,
     ...change.patch,
     // Trial: the fee waits for the first bill. Else it is on this invoice.
-    setupFeeDue: row.periodEnd === null ? Boolean(change.patch.setupFeeDue) : false,
+    setupFeeDue: row.periodEnd === null && !change.period ? Boolean(change.patch.setupFeeDue) : false,
+    ...(row.status === 'trial' && change.period && endedTrial(row, now)),
     deferredMinor: row.deferredMinor - back.deferred + invoice.netMinor,
     updatedAt: now,
   }
@@ -156,6 +157,12 @@ function withTermsOf(
   const timely = change.period ? timed({ ...opened, cyclesLeft: changed.cyclesLeft }, at) : opened
   return row.status === 'unpaid' ? { ...timely, nextBillingAt: null, remindAt: null } : timely
 }
+
+const endedTrial = (row: SubscriptionRow, now: Date) => ({
+  status: row.cancelAtEnd ? ('non_renewing' as const) : ('live' as const),
+  activationAt: null,
+  trialExpiryAt: now,
+})
 
 /** Which credits an invoice used up. */
 export const closedCredits = (row: SubscriptionRow, uses: readonly LotUse[]) =>

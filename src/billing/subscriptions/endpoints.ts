@@ -16,8 +16,9 @@ import { PlanSchema } from '../plans/schema.ts'
 import { productsByIds, showProduct } from '../products/products.ts'
 import { ProductSchema } from '../products/schema.ts'
 import { cancelSubscription, pauseSubscription, resumeSubscription } from './cancel.ts'
-import { changePlan } from './change-plan.ts'
+import { changePlan, previewChange } from './change-plan.ts'
 import { type Created, createSubscription } from './create.ts'
+import { PlanChangePreview, PlanChangePreviewRequest, showPreview } from './preview.ts'
 import { renewDue } from './renew.ts'
 import { getScheduled, removeScheduled } from './scheduled.ts'
 import {
@@ -207,6 +208,20 @@ export const upgradeDowngrade = endpoint({
       subscription: showWith(subscription, around),
       invoice: invoice ? showInvoiceWith(invoice, keptSubscription(invoice, around)) : null,
     })
+  },
+})
+
+export const previewUpgradeDowngrade = endpoint({
+  summary: 'What an immediate change of plan would come to; nothing is changed or charged',
+  params: SubscriptionPath,
+  body: PlanChangePreviewRequest,
+  answer: envelope(PlanChangePreview),
+  readOnly: true,
+  run: async call => {
+    const context = await contextOf(call)
+    const { subscription_id } = call.params
+    const quote = await previewChange(context, subscription_id, { payment_mode: 'credit_card', ...call.body })
+    return ok(`The subscription would be ${quote.updateType}d`, showPreview(quote, call.business.timeZone))
   },
 })
 

@@ -27,6 +27,23 @@ export const restartedAt = (row: SubscriptionRow, on: LocalDate): SubscriptionRo
   anchorPeriodNo: row.periodNo + 1,
 })
 
+/** How many periods after the running one are over. */
+export function periodsOver(row: SubscriptionRow, today: LocalDate): number {
+  let count = 0
+  while (periodNo(row, row.periodNo + 1 + count).end <= today) count++
+  return count
+}
+
+/** Periods are left out: the next one takes the next number, and the dates stay those of the anchor. */
+export const skipped = (row: SubscriptionRow, count: number): SubscriptionRow =>
+  count === 0
+    ? row
+    : {
+        ...row,
+        anchorPeriodNo: row.anchorPeriodNo - count,
+        cyclesLeft: row.cyclesLeft === null ? null : Math.max(1, row.cyclesLeft - count),
+      }
+
 export function inPeriod(
   row: SubscriptionRow,
   period: Period,

@@ -19,6 +19,8 @@ import { plansByIds } from '../plans/plans.ts'
 import type { PlanRow } from '../plans/store.ts'
 import * as plans from '../plans/store.ts'
 import { shareProduct } from '../products/store.ts'
+import { settingsOf } from '../settings/settings.ts'
+import type { Settings } from '../settings/store.ts'
 import { taxesOf } from './purchase.ts'
 import { type ChangeQuote, type NewTerms, quoteChange } from './quote-change.ts'
 import type { PlanChangeRequest } from './schema.ts'
@@ -73,6 +75,7 @@ export interface ChangeFacts {
   owed: InvoiceRow[]
   lots: lots.LotRow[]
   rates: TaxRate[]
+  settings: Settings
   /** that the request or the subscription names */
   method: MethodRow | undefined
   /** in the time zone of the business, but inside the running period whatever a change of the zone did to the calendar */
@@ -90,19 +93,21 @@ export async function lookUp(
   const { id } = business
   const today = localDate(now, business.timeZone)
   const methodId = request.card_id || row.paymentMethodId
-  const [product, plan, [before], addons, coupons, waiting, lines, owed, open, rates, method] = await Promise.all([
-    shareProduct(tx, id, row.productId),
-    plans.findPlan(tx, id, request.plan_id),
-    plansByIds(tx, id, [row.planId]),
-    store.addonsOf(tx, id, [row.id]),
-    row.couponId === null ? [] : couponsByIds(tx, id, [row.couponId]),
-    changes.waitingChanges(tx, id, [row.id]),
-    invoices.runningLines(tx, id, row.id, today),
-    invoices.lockDueInvoices(tx, id, [row.id]),
-    lots.lockOpenLots(tx, id, [row.id]),
-    taxesOf(tx, id, customer),
-    methodId ? methods.findMethod(tx, id, methodId) : undefined,
-  ])
+  const [product, plan, [before], addons, coupons, waiting, lines, owed, open, rates, settings, method] =
+    await Promise.all([
+      shareProduct(tx, id, row.productId),
+      plans.findPlan(tx, id, request.plan_id),
+      plansByIds(tx, id, [row.planId]),
+      store.addonsOf(tx, id, [row.id]),
+      row.couponId === null ? [] : couponsByIds(tx, id, [row.couponId]),
+      changes.waitingChanges(tx, id, [row.id]),
+      invoices.runningLines(tx, id, row.id, today),
+      invoices.lockDueInvoices(tx, id, [row.id]),
+      lots.lockOpenLots(tx, id, [row.id]),
+      taxesOf(tx, id, customer),
+      settingsOf(tx, id),
+      methodId ? methods.findMethod(tx, id, methodId) : undefined,
+    ])
   if (!plan) throw notFound('Plan')
   check(row, plan, request)
   if (!product) throw notFound('Product')
@@ -119,6 +124,7 @@ export async function lookUp(
     owed,
     lots: open,
     rates,
+    settings,
     method,
     on,
   }
@@ -188,6 +194,7 @@ export function prepare(
       .filter(lot => lot.currency === row.currency)
       .map(lot => ({ id: lot.id, balanceMinor: lot.createdMinor - lot.usedMinor - lot.reservedMinor })),
     rates: facts.rates,
+    settings: facts.settings,
   })
   const invoice = draftInvoice({
     kind: 'change',

@@ -6,6 +6,7 @@ import type { CreditNote } from '../invoices/schema.ts'
 import type { StoredLine } from '../invoices/store.ts'
 import { majorText, sum, toMajor } from '../money.ts'
 import type { PlanRow } from '../plans/store.ts'
+import type { Settings } from '../settings/store.ts'
 import { type Period, restartedAt } from './periods.ts'
 import {
   type BilledLine,
@@ -18,6 +19,7 @@ import {
   offsetsOf,
   useLots,
 } from './proration.ts'
+import { couponUsed } from './purchase.ts'
 import type { SubscriptionAddon, SubscriptionRow } from './store.ts'
 import {
   cyclesOf,
@@ -59,6 +61,7 @@ export interface ChangeInput {
   dueByInvoice: ReadonlyMap<string, bigint>
   lots: readonly OpenLot[]
   rates: readonly TaxRate[]
+  settings: Pick<Settings, 'restartOnChange' | 'endTrialOnChange'>
 }
 
 export interface ChangeQuote {
@@ -79,12 +82,13 @@ export interface ChangeQuote {
 
 export function quoteChange(input: ChangeInput): ChangeQuote {
   const { subscription, next, on } = input
-  const onTrial = subscription.periodEnd === null
-  const restart =
-    !onTrial &&
-    (next.plan.billingPeriod !== subscription.periodUnit || next.plan.billingPeriodNum !== subscription.periodCount)
-  const changed = withTerms(subscription, next, { onTrial })
-  const moved = restart ? restartedAt(changed, on) : changed
+  const began = subscription.periodEnd !== null
+  const endsTrial = !began && input.settings.endTrialOnChange
+  const onTrial = !began && !endsTrial
+  const restart = endsTrial || (began && restarts(input))
+  const changed = withTerms(subscription, next, { onTrial: !began })
+  const first = endsTrial ? firstPeriodUsed(changed) : changed
+  const moved = restart ? restartedAt(first, on) : first
   const period = restart ? openedAt(moved, on) : null
   const kept = input.addons.filter(addon => keepsRunning(addon, subscription, moved, next.addons))
   const sold = soldFrom(input, moved, kept, period)
@@ -102,6 +106,20 @@ export function quoteChange(input: ChangeInput): ChangeQuote {
   const named = { ...moved, updateType, updateReason: next.updateReason }
   return { ...quote, subscription: named, creditNote: noteOf(input, { ...quote, subscription: named, lots }) }
 }
+
+/** Another rhythm begins with the change. A quantity or price on the same plan never moves the billing date. */
+function restarts({ subscription, next, settings }: ChangeInput): boolean {
+  const { plan } = next
+  return (
+    plan.billingPeriod !== subscription.periodUnit ||
+    plan.billingPeriodNum !== subscription.periodCount ||
+    (settings.restartOnChange && plan.id !== subscription.planId)
+  )
+}
+
+/** A trial that ends with the change is followed by the first period, which spends a cycle and an invoice of the coupon. */
+const firstPeriodUsed = (row: SubscriptionRow): SubscriptionRow =>
+  couponUsed({ ...row, cyclesLeft: row.cyclesLeft === null ? null : Math.max(0, row.cyclesLeft - 1) })
 
 /** The terms of the subscription after a change, now or at the end of the term. */
 export function withTerms(row: SubscriptionRow, next: NewTerms, { onTrial }: { onTrial: boolean }): SubscriptionRow {
@@ -166,7 +184,7 @@ function soldFrom(
     addon => kept.find(one => one.addonId === addon.addonId) ?? { ...addon, anchorDate: on, paidPeriods: 0 },
   )
   // On trial nothing is billed before it ends; one-time add-ons and the setup fee wait for the first bill too.
-  if (subscription.periodEnd === null)
+  if (subscription.periodEnd === null && !period)
     return { items: [], addons: addons.map(one => ({ ...one, anchorDate: after.anchorDate })) }
   return sale(after, addons, stretchOf(subscription, on, period), next.plan)
 }

@@ -4,6 +4,7 @@ import { addonsByIds } from '../addons/addons.ts'
 import { type Context, eventOf } from '../context.ts'
 import { couponsByIds } from '../coupons/coupons.ts'
 import { showCustomer } from '../customers/customers.ts'
+import { localDate } from '../dates.ts'
 import { newDeed, write } from '../deed.ts'
 import { makeBill } from '../invoices/bill.ts'
 import { draftInvoice, type NewInvoice, writeIssued } from '../invoices/issue.ts'
@@ -12,10 +13,12 @@ import { showInvoiceWith } from '../invoices/show.ts'
 import { type LedgerAct, post } from '../ledger/ledger.ts'
 import * as ledger from '../ledger/store.ts'
 import { plansByIds } from '../plans/plans.ts'
+import { settingsOf } from '../settings/settings.ts'
+import type { Settings } from '../settings/store.ts'
 import type { TaxRow } from '../taxes/store.ts'
 import { allTaxes, chooseTaxes } from '../taxes/tax-for.ts'
 import { closedCredits } from './apply-change.ts'
-import { inPeriod, nextPeriod, restartedAt, stopped } from './periods.ts'
+import { inPeriod, nextPeriod, periodsOver, restartedAt, skipped, stopped } from './periods.ts'
 import { type OpenLot, useLots } from './proration.ts'
 import { chargeNow, couponUsed, inTrial } from './purchase.ts'
 import { type ScheduledTerms, withScheduled } from './scheduled.ts'
@@ -82,15 +85,17 @@ interface Around extends Surroundings {
   lots: Map<string, OpenLot[]>
   scheduled: Map<string, changes.ChangeRow>
   taxes: readonly TaxRow[]
+  settings: Settings
 }
 
 async function lookAround(tx: Tx, businessId: string, rows: readonly SubscriptionRow[]): Promise<Around> {
   const ids = rows.map(row => row.id)
-  const [around, lots, scheduled, taxes] = await Promise.all([
+  const [around, lots, scheduled, taxes, settings] = await Promise.all([
     surroundingsOf(tx, businessId, rows),
     ledger.lockOpenLots(tx, businessId, ids),
     changes.scheduledOf(tx, businessId, ids),
     allTaxes(tx, businessId),
+    settingsOf(tx, businessId),
   ])
   const planIds = scheduled.map(change => change.planId).filter(id => !around.plans.has(id))
   const couponIds = scheduled
@@ -113,6 +118,7 @@ async function lookAround(tx: Tx, businessId: string, rows: readonly Subscriptio
     ),
     scheduled: new Map(scheduled.map(change => [change.subscriptionId, change])),
     taxes,
+    settings,
   }
 }
 
@@ -184,7 +190,7 @@ function stepOf(context: Context, row: SubscriptionRow, around: Around): Step {
   const change = around.scheduled.get(row.id)
   const begun = row.periodNo > 0
   if (row.cancelAtEnd) return ended(context, row, change, { status: 'canceled', event: 'subscription_cancel' })
-  if (begun && row.cyclesLeft === 0)
+  if (begun && row.cyclesLeft !== null && row.cyclesLeft <= leftOut(context, row, around))
     return ended(context, row, change, { status: 'expired', event: 'subscription_expire' })
   if (row.status === 'future' && row.trialDays > 0)
     return {
@@ -234,7 +240,8 @@ function billed(context: Context, before: SubscriptionRow, around: Around): Step
     : { row: before, addons: around.chosen.get(before.id) ?? [] }
   const term = retimed(before, changed.row)
   const unused = term.couponLeft === 0 && term.couponId !== null && term.periodNo > 0
-  const terms: SubscriptionRow = unused ? { ...term, couponId: null, couponLeft: null } : term
+  const current = skipped(term, leftOut(context, term, around))
+  const terms: SubscriptionRow = unused ? { ...current, couponId: null, couponLeft: null } : current
   const period = nextPeriod(terms)
   const plan = around.plans.get(terms.planId)!
   const sold = sale(terms, changed.addons, wholePeriod(period.start, period.end), plan)
@@ -274,6 +281,13 @@ function billed(context: Context, before: SubscriptionRow, around: Around): Step
 
 const isChanged = (after: SubscriptionAddon, before: SubscriptionAddon | undefined) =>
   after.paidPeriods !== before?.paidPeriods || after.adjustedMinor !== before.adjustedMinor
+
+/** How many periods passed without being billed and will not be, because the business wants only the running one. */
+function leftOut({ now, business }: Context, row: SubscriptionRow, { settings }: Around): number {
+  return settings.missedPeriods === 'bill_all' || row.periodNo === 0
+    ? 0
+    : periodsOver(row, localDate(now, business.timeZone))
+}
 
 /** Another rhythm begins where the old term ends. */
 function retimed(before: SubscriptionRow, after: SubscriptionRow): SubscriptionRow {
