@@ -68,6 +68,7 @@ describe('playing a person in the sandbox', () => {
     expect((await shop.chat.get(`/contacts/${conversation.chatId}`)).body.data.optin).toBe(false)
     const picture = { type: 'image', image: { id: '1' } }
     expect((await shop.chat.post('/sandbox/messages', { from: 14155550100, message: picture })).status).toBe(200)
-    expect((await shop.chat.post('/sandbox/messages', { from: 'x' })).status).toBe(400)
+    expect((await shop.chat.post('/sandbox/messages', { from: 'x', text: 'Hi' })).status).toBe(400)
+    expect((await shop.chat.post('/sandbox/messages', { from: 14155550100 })).status).toBe(400)
   })
 })

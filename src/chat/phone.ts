@@ -5,7 +5,7 @@ const callingCodes = new Set(getCountries().map(country => String(getCountryCall
 
 /** Digits with dialing code, or undefined where it cannot be a number: 7 to 15 digits after the usual marks are taken out. */
 export function findNumber(value: unknown): string | undefined {
-  if (typeof value !== 'string' && typeof value !== 'number') return undefined
+  if (typeof value === 'number' ? value < 0 : typeof value !== 'string') return undefined
   const digits = String(value).replaceAll(/[\s+()[\]-]/g, '')
   return /^\d{7,15}$/.test(digits) ? digits : undefined
 }

@@ -38,6 +38,12 @@ function fromJsonText(value: unknown): unknown {
   }
 }
 
+/** Names in a query, in any of the forms a body may give them in. */
+export function readNames(text: string): string[] {
+  const names = fromCommaText(fromJsonText(text))
+  return Array.isArray(names) ? names.map(String) : [text]
+}
+
 function fromCommaText(value: unknown): unknown {
   if (typeof value !== 'string') return value
   return value

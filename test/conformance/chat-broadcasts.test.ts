@@ -183,6 +183,11 @@ describe('broadcasts through the sandbox', () => {
     expect((await create({ templateName: 'nothing' })).status).toBe(404)
     await shop.chat.post('/templates', { ...template, name: 'new', language: 'en_US' })
     expect((await create({ templateName: 'new' })).body.code).toBe('template_not_approved')
+    await shop.chat.post('/contacts', people(1))
+    const unknownList = await create({ lists: ['All', 'Nobody', 'None'] })
+    expectRefused(unknownList, 422, undefined, '"Nobody", "None"')
+    expectRefused(await create({ tags: ['vip', 'nope'] }), 422, undefined, '"nope"')
+    expect((await create({ lists: ['aLL'] })).body.data.lists).toEqual(['All'])
     const { _id } = (await create()).body.data
     const other = await w.business()
     for (const path of ['', '/pause', '/resume', '/cancel']) {
@@ -270,6 +275,33 @@ describe('broadcasts through the platform', () => {
       .toBe('finished')
     expect((await read(_id)).report).toMatchObject({ audience: 20, accepted: 20 })
     expect(fake.accepted).toHaveLength(20)
+  })
+
+  test('what waits for its turn stays when the broadcast is paused, and is cancelled with it', async () => {
+    await shop.chat.post('/contacts', people(30))
+    await shop.chat.put('/settings/channel', { messagesPerSecond: 10 })
+    const { _id } = (await create()).body.data
+    const running = run()
+    await expect.poll(() => fake.accepted.length, { interval: 10 }).toBeGreaterThan(1)
+    await shop.chat.post(`/broadcasts/${_id}/pause`)
+    await running
+    const out = fake.accepted.length
+    expect(out).toBeLessThan(15)
+    expect((await read(_id)).report).toMatchObject({ audience: 30, accepted: out, queued: 30 - out })
+    const attempts = await w.db`
+      select distinct attempt from chat_message where business_id = ${shop.id} and status = 'queued'`
+    expect(attempts).toEqual([{ attempt: 0 }])
+    await shop.chat.post(`/broadcasts/${_id}/resume`)
+    const again = run()
+    await expect.poll(() => fake.accepted.length, { interval: 10 }).toBeGreaterThan(out)
+    await shop.chat.post(`/broadcasts/${_id}/cancel`)
+    await again
+    expect((await read(_id)).report).toMatchObject({
+      queued: 0,
+      accepted: fake.accepted.length,
+      cancelled: 30 - fake.accepted.length,
+    })
+    expect(fake.accepted.length).toBeLessThan(30)
   })
 
   test('a STOP that comes while it is under way counts', async () => {

@@ -80,6 +80,7 @@ describe('POST /contacts', () => {
     ['six digits', '123456', 400],
     ['fifteen digits', '123456789012345', 200],
     ['sixteen digits', '1234567890123456', 400],
+    ['a negative number', -14155550100, 400],
     ['an integer', 14155550100, 200],
     ['a fraction', 1415555010.5, 400],
     ['letters', '1415CALLME1', 400],
@@ -215,7 +216,12 @@ describe('GET /contacts/', () => {
     ['tags=a,b', 6],
     ['tags=a&tags=b', 6],
     ['tags=zzz', 0],
+    ['tags[]=a&tags[]=b', 6],
+    ['tags[0]=a', 3],
+    ['tags=["a","b"]', 6],
     ['list=First', 4],
+    ['list=fIRST', 4],
+    ['list=Second', 0],
     ['optin=false', 1],
     ['optin=true', 29],
     ['source=api', 30],
@@ -235,12 +241,19 @@ describe('GET /contacts/', () => {
     expect(body.data.contacts).toHaveLength(total)
   })
 
-  test.each(['page=0', 'page=abc', 'limit=0', 'limit=1.5', 'order=2', 'skip=-1', 'source=nobody', 'optin=perhaps'])(
-    '?%s is refused',
-    async query => {
-      expect((await shop.chat.get(`/contacts/?${query}`)).status).toBe(400)
-    },
-  )
+  test.each([
+    'page=0',
+    'page=abc',
+    'limit=0',
+    'limit=1.5',
+    'order=2',
+    'skip=-1',
+    'source=nobody',
+    'optin=perhaps',
+    'attributes[0][value]=Pune',
+  ])('?%s is refused', async query => {
+    expect((await shop.chat.get(`/contacts/?${query}`)).status).toBe(400)
+  })
 
   test('limit is capped at 100, far pages are empty', async () => {
     expect((await shop.chat.get('/contacts?limit=5000')).body.data.limit).toBe(100)

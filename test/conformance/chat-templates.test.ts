@@ -420,6 +420,21 @@ describe('POST /messages: templates', () => {
     expectRefused(await send({ templateName: 5 }), 400, 'templateName')
   })
 
+  test('a value that is missing is told by its name where the template names its values', async () => {
+    await approvedTemplate(w, shop, {
+      name: 'by_name',
+      parameter_format: 'NAMED',
+      components: [bodyText('Hi {{first_name}}, order {{order_id}} is ready.')],
+    })
+    const answer = await shop.chat.post('/messages', {
+      to: 14155550100,
+      type: 'template',
+      templateName: 'by_name',
+      bodyParams: ['Ann'],
+    })
+    expectRefused(answer, 422, 'bodyParams[1]', 'order_id')
+  })
+
   test('only an approved template is sent; the refusal names its state', async () => {
     const mine = await w.business()
     const make = (name: string) =>
@@ -503,6 +518,18 @@ describe('/templates', () => {
   })
 
   const long = (count: number) => 'x'.repeat(count)
+  const otp = ({ minutes = 5, apps = 1, package: name = 20, hash = 11 } = {}) => ({
+    category: 'AUTHENTICATION',
+    components: [
+      { type: 'BODY', add_security_recommendation: true },
+      { type: 'FOOTER', code_expiration_minutes: minutes },
+      buttons({
+        type: 'OTP',
+        otp_type: 'ONE_TAP',
+        supported_apps: new Array(apps).fill({ package_name: long(name), signature_hash: long(hash) }),
+      }),
+    ],
+  })
   test.each<[string, object, number]>([
     ['a name of 512', { name: long(512) }, 200],
     ['a name of 513', { name: long(513) }, 400],
@@ -623,6 +650,22 @@ describe('/templates', () => {
       { components: [bodyText('a'), { type: 'LIMITED_TIME_OFFER', limited_time_offer: { text: 'a' } }] },
       400,
     ],
+    ['an authentication template as the platform shows it', otp(), 200],
+    ['a code valid for 90 minutes', otp({ minutes: 90 }), 200],
+    ['a code valid for 91 minutes', otp({ minutes: 91 }), 400],
+    ['a code valid for no time', otp({ minutes: 0 }), 400],
+    ['5 apps', otp({ apps: 5 }), 200],
+    ['6 apps', otp({ apps: 6 }), 400],
+    ['a package name of 224', otp({ package: 224 }), 200],
+    ['a package name of 225', otp({ package: 225 }), 400],
+    ['a signature hash of 12', otp({ hash: 12 }), 400],
+    ['a utility lifetime of 30 s', { message_send_ttl_seconds: 30 }, 200],
+    ['a utility lifetime of 29 s', { message_send_ttl_seconds: 29 }, 400],
+    ['a utility lifetime of 12 h', { message_send_ttl_seconds: 43_200 }, 200],
+    ['a utility lifetime of 12 h and a second', { message_send_ttl_seconds: 43_201 }, 400],
+    ['a utility lifetime of -1', { message_send_ttl_seconds: -1 }, 200],
+    ['a marketing lifetime of -1', { category: 'MARKETING', message_send_ttl_seconds: -1 }, 400],
+    ['a marketing lifetime of 12 h', { category: 'MARKETING', message_send_ttl_seconds: 43_200 }, 200],
     ['components that are text', { components: 'body' }, 400],
     ['buttons that are numbers', { components: [bodyText('a'), { type: 'BUTTONS', buttons: [5] }] }, 400],
   ])('%s answers as it should', async (_, template, status) => {

@@ -3,8 +3,12 @@ import type { Database, Db } from '../../platform/database.ts'
 import { newId } from '../../platform/ids.ts'
 import { badRequest, fail, notFound, unprocessable } from '../../platform/problem.ts'
 import { newContact } from '../contacts/contacts.ts'
+import { listsNamed } from '../lists/store.ts'
 import { chooseKind } from '../messages/choose-kind.ts'
+import { missingNames } from '../settings/settings.ts'
 import { storable } from '../storable.ts'
+import { tally } from '../store.ts'
+import { tallyNames } from '../tally.ts'
 import { requireApproved } from '../templates/templates.ts'
 import { fillFields } from './merge-fields.ts'
 import * as store from './store.ts'
@@ -43,7 +47,9 @@ export async function createBroadcast(
   const example = { ...newContact({ mobile: '10000000', source: 'api', now }), name: 'Example' }
   const trial = fillFields(withFallbacks(parameters), example)
   kind.build(kind.read({ ...send, ...trial, to: example.mobile }), { template, number: example.mobile, now })
-  const request = { templateName, languageCode: template.language, lists, tags, parameters }
+  const audience = { lists: await requireLists(db, business.id, lists), tags }
+  await requireTags(db, business.id, tags)
+  const request = { templateName, languageCode: template.language, ...audience, parameters }
   return store.insertBroadcast(db, business.id, {
     id: newId(),
     name,
@@ -59,6 +65,24 @@ function readMoment(text: string, now: Date): Date {
   if (!(moment > now)) throw unprocessable('scheduled_in_the_past', `scheduledAt must be after ${now.toISOString()}.`)
   return moment
 }
+
+/** As the lists spell them; a name that is none would silently reach nobody. */
+async function requireLists(db: Db, businessId: string, wanted: string[]): Promise<string[]> {
+  const known = new Map((await listsNamed(db, businessId, wanted)).map(({ name }) => [name.toLowerCase(), name]))
+  const missing = wanted.filter(name => !known.has(name.toLowerCase()))
+  if (missing.length > 0) throw unprocessable('list_unknown', `No such list: ${quoted(missing)}.`)
+  return [...known.values()]
+}
+
+async function requireTags(db: Db, businessId: string, wanted: string[]): Promise<void> {
+  const gone = await missingNames(db, 'chat_tag', businessId, wanted)
+  // Contacts keep a tag that was removed from the settings, and are reached by it.
+  const counts = await Promise.all(gone.map(name => tally(db, businessId, tallyNames.tag(name))))
+  const missing = gone.filter((_, index) => counts[index] === 0)
+  if (missing.length > 0) throw unprocessable('not_in_settings', `Not in settings: tags ${quoted(missing)}.`)
+}
+
+const quoted = (names: readonly string[]) => names.map(name => `"${name}"`).join(', ')
 
 /** In the trial every attribute has a value. */
 const withFallbacks = (parameters: Record<string, unknown>): Record<string, unknown> =>

@@ -38,6 +38,7 @@ interface Batch {
   channel: Channel
   contacts: Map<string, Contact>
   accepted: Acceptance[]
+  stillSending(): Promise<boolean>
 }
 
 /** Sends what is due of a broadcast, a batch at most. Answers how many messages it took. */
@@ -53,7 +54,7 @@ export async function sendBatch(platform: Platform, business: Business, id: stri
     await pauseBroadcast(db, business.id, id, { reason: obstacle ?? 'The template is gone.', now })
     return 0
   }
-  const messages = await claim(platform, business, id, now)
+  const messages = await claim(platform, business, id, { limit: batchLimit(setting), now })
   if (messages.length === 0) {
     await finishIfDone(platform, business, id, now)
     return 0
@@ -72,6 +73,7 @@ export async function sendBatch(platform: Platform, business: Business, id: stri
     channel: channelOf(platform, setting),
     contacts: new Map(contacts.map(contact => [contact.id, contact])),
     accepted: [],
+    stillSending: recently(async () => (await store.broadcastById(db, business.id, id))?.status === 'sending'),
   }
   const ended = await Promise.allSettled(messages.map(message => sendOne(batch, message)))
   if (batch.accepted.length > 0) await recordAccepted(db, business.id, batch.accepted)
@@ -80,9 +82,22 @@ export async function sendBatch(platform: Platform, business: Business, id: stri
   return messages.length
 }
 
-const claim = (platform: Platform, business: Business, id: string, now: Date) =>
+/** No more than can go out within our patience, so that little is under way when somebody pauses. */
+const batchLimit = ({ type, messagesPerSecond }: Setting) =>
+  type === 'sandbox' ? batchSize : Math.min(batchSize, Math.ceil((messagesPerSecond * patienceMs) / 1000))
+
+/** Asks at most every quarter of a second, however many want to know. */
+function recently(ask: () => Promise<boolean>): () => Promise<boolean> {
+  let known: { at: number; answer: Promise<boolean> } | undefined
+  return () => {
+    if (!known || performance.now() - known.at > 250) known = { at: performance.now(), answer: ask() }
+    return known.answer
+  }
+}
+
+const claim = (platform: Platform, business: Business, id: string, { limit, now }: { limit: number; now: Date }) =>
   platform.db.begin(async tx => {
-    const messages = await store.claimQueued(tx, business.id, id, { limit: batchSize, leaseSeconds })
+    const messages = await store.claimQueued(tx, business.id, id, { limit, leaseSeconds })
     if (messages.length === 0) return messages
     const fresh = await store.touchConversations(tx, business.id, messages, now)
     if (fresh > 0) await addToTallies(tx, business.id, [[tallyNames.conversations, fresh]])
@@ -133,7 +148,7 @@ async function sendOne(batch: Batch, message: MessageRow): Promise<void> {
     case 'switch_endpoint':
       await useMarketingEndpoint(platform.db, business.id)
       forgetRecentSetting(platform, business.id)
-      await store.requeue(platform.db, business.id, message.id, 0)
+      await store.requeue(platform.db, business.id, message.id, { delayMs: 0, called: true })
       return
     case 'again':
       return tryLater(batch, message, judgement)
@@ -156,7 +171,9 @@ function refusalNow(batch: Batch, message: MessageRow) {
   }
 }
 
-async function awaitTurn({ platform, business, setting }: Batch, message: MessageRow): Promise<boolean> {
+/** Whether the message may go now. While it waited for its turn the broadcast may have been paused or cancelled. */
+async function awaitTurn(batch: Batch, message: MessageRow): Promise<boolean> {
+  const { platform, business, setting } = batch
   if (setting.type === 'sandbox') return true
   const waitMs = paceOf(platform).reserve({
     number: setting.id,
@@ -165,11 +182,14 @@ async function awaitTurn({ platform, business, setting }: Batch, message: Messag
     patienceMs,
   })
   if (waitMs > patienceMs) {
-    await store.requeue(platform.db, business.id, message.id, waitMs - patienceMs / 2)
+    await store.requeue(platform.db, business.id, message.id, { delayMs: waitMs - patienceMs / 2, called: false })
     return false
   }
-  if (waitMs > 0) await pause(waitMs)
-  return true
+  if (waitMs === 0) return true
+  await pause(waitMs)
+  if (await batch.stillSending()) return true
+  await store.requeue(platform.db, business.id, message.id, { delayMs: 0, called: false })
+  return false
 }
 
 async function tryLater(
@@ -180,7 +200,7 @@ async function tryLater(
   if (Number.isFinite(delayMs)) {
     if (scope === 'number') paceOf(platform).pauseNumber(setting.id, delayMs)
     if (scope === 'recipient') paceOf(platform).pauseRecipient(setting.id, message.recipient, delayMs)
-    await store.requeue(platform.db, business.id, message.id, delayMs)
+    await store.requeue(platform.db, business.id, message.id, { delayMs, called: true })
     return
   }
   const error =
@@ -206,7 +226,7 @@ async function failOrStop(
   const stops = (effect.do === 'halt' && effect.scope !== 'country') || effect.do === 'pause_broadcast'
   if (!stops) return failMessage(platform, platform.db, business, { id: message.id, contact, error, effect })
   await platform.db.begin(async tx => {
-    await store.requeue(tx, business.id, message.id, 0)
+    await store.requeue(tx, business.id, message.id, { delayMs: 0, called: true })
     await followEffect(platform, tx, business, { contact, error, effect, now })
     await pauseBroadcast(tx, business.id, broadcast.id, { reason: `(${error.code}) ${error.title}`, now })
   })

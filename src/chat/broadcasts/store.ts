@@ -218,8 +218,20 @@ export const touchConversations = (db: Db, businessId: string, messages: readonl
       last_message_id = excluded.last_message_id
   returning (xmax = 0) as fresh`.then(rows => rows.filter(row => row.fresh).length)
 
-export const requeue = (db: Db, businessId: string, id: string, delayMs: number) => db`
-  update chat_message set status = 'queued', lease_until = null, not_before = now() + ${delayMs} * interval '1 millisecond'
+/** Back to the queue, or cancelled with its broadcast. What was never called does not count as an attempt. */
+export const requeue = (
+  db: Db,
+  businessId: string,
+  id: string,
+  { delayMs, called }: { delayMs: number; called: boolean },
+) => db`
+  update chat_message message
+  set status = case when exists (
+        select 1 from chat_broadcast
+        where business_id = ${businessId} and id = message.broadcast_id and status = 'cancelled')
+      then 'cancelled' else 'queued' end,
+      attempt = attempt - ${called ? 0 : 1}, lease_until = null,
+      not_before = now() + ${delayMs} * interval '1 millisecond'
   where business_id = ${businessId} and id = ${id} and status = 'sending'`
 
 export const hasOpenMessages = (db: Db, businessId: string, broadcastId: string) =>

@@ -47,7 +47,9 @@ export interface Channel {
   /** tells the person that their message was read */
   markRead(platformId: string): Promise<void>
   createTemplate(request: {
-    definition: Pick<PlatformTemplate, 'name' | 'language' | 'category' | 'parameterFormat' | 'components'>
+    definition: Pick<PlatformTemplate, 'name' | 'language' | 'category' | 'parameterFormat' | 'components'> & {
+      ttlSeconds?: number
+    }
     now: Date
   }): Promise<{ platformId: string; status: string; category: string }>
   /** undefined: the channel keeps none besides ours */

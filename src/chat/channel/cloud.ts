@@ -62,13 +62,14 @@ export function cloudChannel(platform: Platform, access: CloudAccess): Channel {
       })
     },
     async createTemplate({ definition }) {
-      const { name, language, category, parameterFormat, components } = definition
+      const { name, language, category, parameterFormat, components, ttlSeconds } = definition
       const made = await read('POST', `${access.businessAccountId}/message_templates`, {
         name,
         language,
         category,
         parameter_format: parameterFormat,
         components,
+        ...(ttlSeconds !== undefined && { message_send_ttl_seconds: ttlSeconds }),
       })
       return {
         platformId: String(made.id ?? ''),

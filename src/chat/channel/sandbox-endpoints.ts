@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { nowFor } from '../../platform/clock.ts'
 import { endpoint } from '../../platform/endpoint.ts'
 import { newId } from '../../platform/ids.ts'
-import { unprocessable } from '../../platform/problem.ts'
+import { invalidField, unprocessable } from '../../platform/problem.ts'
 import { AnyObject } from '../../platform/schema.ts'
 import { ContactName, NumberText } from '../contacts/schema.ts'
 import { envelope, ok } from '../envelope.ts'
@@ -28,9 +28,10 @@ export const writeAsPerson = endpoint({
     const setting = await recentSetting(platform, business.id)
     if (setting.type !== 'sandbox')
       throw unprocessable('not_in_sandbox', 'This number is connected to the platform; only real people write to it.')
+    if (body.text === undefined && !body.message) throw invalidField('text', 'is required, or message')
     const from = readNumber('from', body.from)
     const now = await nowFor(db, business)
-    const content = body.message ? storable(body.message) : { type: 'text', text: { body: body.text ?? 'Hello' } }
+    const content = body.message ? storable(body.message) : { type: 'text', text: { body: body.text } }
     const id = `wamid.sandbox${newId()}`
     const change = messagesChange(
       { displayNumber: sandboxNumber, phoneNumberId: `sandbox-${setting.id}` },

@@ -1,5 +1,8 @@
 import type { Db } from '../../platform/database.ts'
 import { pageRequest } from '../../platform/page.ts'
+import { invalidField } from '../../platform/problem.ts'
+import { listsNamed } from '../lists/store.ts'
+import { readNames } from '../read-body.ts'
 import { tally } from '../store.ts'
 import { tallyNames } from '../tally.ts'
 import type { ContactFilterQuery } from './schema.ts'
@@ -11,7 +14,7 @@ const fewMatches = 5_000
 /** Contacts in order with the exact total; the totals of wide filters are kept, all others are counted. */
 export async function listContacts(db: Db, businessId: string, query: ContactFilterQuery) {
   const { page, limit, offset } = pageRequest(query, 25)
-  const filter = readFilter(query)
+  const filter = await readFilter(db, businessId, query)
   // Spec silent: skip leaves out rows besides those of earlier pages.
   const window = { newestFirst: query.order !== '1', limit, offset: offset + (query.skip ?? 0) }
   const name = tallyFor(filter)
@@ -40,18 +43,26 @@ function tallyFor(filter: ContactFilter): string | undefined {
   return undefined
 }
 
-function readFilter(query: ContactFilterQuery): ContactFilter {
-  const tags = query.tags?.flatMap(text => text.split(',').map(part => part.trim())).filter(tag => tag !== '')
+async function readFilter(db: Db, businessId: string, query: ContactFilterQuery): Promise<ContactFilter> {
+  const tags = readTags(query)
+  const [list] = query.list ? await listsNamed(db, businessId, [query.list]) : []
   return {
     ...(query.name && { name: query.name }),
     ...(query.mobile && { mobile: query.mobile.replaceAll(/[\s+()[\]-]/g, '') }),
-    ...(tags?.length && { tags }),
-    ...(query.list && { list: query.list }),
+    ...(tags.length > 0 && { tags }),
+    // Lists are named without regard to case; a list that does not exist has no contacts.
+    ...(query.list && { list: list?.name ?? query.list }),
     optin: query.optin,
     source: query.source,
     incomingBlocked: query.incomingBlocked,
     attributes: readAttributes(query as Record<string, unknown>),
   }
+}
+
+/** `tags=a,b`, `tags=a&tags=b`, or numbered like attributes: `tags[0]=a`, `tags[]=a`. */
+function readTags(query: ContactFilterQuery): string[] {
+  const numbered = Object.entries(query).flatMap(([key, given]) => (/^tags\[\d*\]$/.test(key) ? given : []))
+  return [...(query.tags ?? []), ...numbered].flatMap(text => readNames(String(text)))
 }
 
 /** `attributes[0][name]=city&attributes[0][value]=Pune`: pairs by their index. */
@@ -64,5 +75,8 @@ function readAttributes(query: Record<string, unknown>): { name: string; value?:
     pair[part as 'name' | 'value'] = String(Array.isArray(given) ? given.at(-1) : given)
     pairs.set(index, pair)
   }
-  return [...pairs.values()].filter((pair): pair is { name: string; value?: string } => pair.name !== undefined)
+  return [...pairs].map(([index, { name, ...rest }]) => {
+    if (name === undefined) throw invalidField(`attributes[${index}][name]`, 'is required where a value is given')
+    return { name, ...rest }
+  })
 }

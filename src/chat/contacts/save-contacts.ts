@@ -99,7 +99,11 @@ function readItems(items: readonly unknown[], saved: SavedContacts): Item[] {
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       const shown = typeof given === 'string' || typeof given === 'number' ? String(given) : ''
-      saved.failedContacts.push({ index, mobile: mobile ?? shown, error: error.message })
+      saved.failedContacts.push({
+        index,
+        mobile: mobile ?? shown,
+        error: error.message.replace(/^body /, 'A contact '),
+      })
     }
   }
   return good

@@ -69,7 +69,8 @@ export async function chooseKind(db: Db, businessId: string, body: Record<string
   }
   if (type !== 'template') return { kind: ofType[0]!, template: undefined }
   if (templateName === undefined) throw missing('templateName')
-  if (typeof templateName !== 'string' || templateName === '') throw invalidField('templateName', 'must be a text')
+  if (typeof templateName !== 'string') throw invalidField('templateName', 'must be a string')
+  if (templateName === '') throw invalidField('templateName', 'must not be empty')
   if (languageCode !== undefined && typeof languageCode !== 'string')
     throw invalidField('languageCode', 'must be a string')
   const template = await findTemplateForSend(db, businessId, { name: templateName, language: languageCode })

@@ -60,7 +60,10 @@ function fill({ text, values = [], field, limit, named }: Filling) {
   const names = placeholders(text)
   if (!named) names.sort((a, b) => Number(a) - Number(b))
   if (values.length < names.length)
-    throw missing(`${field}[${values.length}]`, `is missing: the template takes ${count(names.length, 'value')}`)
+    throw missing(
+      `${field}[${values.length}]`,
+      `is missing${named ? `, the value of ${names[values.length]}` : ''}: the template takes ${count(names.length, 'value')}`,
+    )
   if (values.length > names.length)
     throw wrong(field, `has ${count(values.length, 'value')}, the template takes ${names.length}`)
   const texts = values.map((value, index) => checkValue(`${field}[${index}]`, value))

@@ -18,6 +18,10 @@ const limits = {
   cardButtons: 2,
   offerText: 16,
   offerBody: 600,
+  expiryMinutes: [1, 90],
+  apps: 5,
+  packageName: 224,
+  signatureHash: 11,
 } as const
 
 interface Draft {
@@ -42,13 +46,28 @@ export function checkDefinition(draft: Draft): FieldError[] {
     if (component.type === 'HEADER') checkHeader(component, at, draft, say)
     else if (component.type === 'BODY')
       checkText({ text: component.text, at, limit: isOffer ? limits.offerBody : limits.body, draft, say })
-    else if (component.type === 'FOOTER') checkFooter(component, at, isOffer, say)
+    else if (component.type === 'FOOTER')
+      draft.category === 'AUTHENTICATION' ? checkExpiry(component, at, say) : checkFooter(component, at, isOffer, say)
     else if (component.type === 'BUTTONS') checkButtons(component.buttons, `${at}.buttons`, limits.buttons, say)
     else if (component.type === 'CAROUSEL') checkCards(component, at, draft, say)
     else if (component.type === 'LIMITED_TIME_OFFER') checkOffer(component, at, draft, say)
     else say(`${at}.type`, 'must be one of HEADER, BODY, FOOTER, BUTTONS, CAROUSEL, LIMITED_TIME_OFFER')
   }
   return errors
+}
+
+const lifetimes: Record<string, readonly [number, number]> = {
+  AUTHENTICATION: [30, 900],
+  UTILITY: [30, 43_200],
+  MARKETING: [43_200, 2_592_000],
+}
+
+/** -1 stands for 30 days, except in marketing. */
+export function checkLifetime(category: string, seconds: number | undefined): FieldError[] {
+  const [min, max] = lifetimes[category] ?? [30, 2_592_000]
+  if (seconds === undefined || (seconds === -1 && category !== 'MARKETING')) return []
+  if (seconds >= min && seconds <= max) return []
+  return [{ field: 'message_send_ttl_seconds', message: `must be from ${min} to ${max} in ${category} templates` }]
 }
 
 type Say = (field: string, message: string) => undefined
@@ -70,6 +89,14 @@ function checkFooter(footer: Component, at: string, isOffer: boolean, say: Say):
   if (!footer.text) return say(`${at}.text`, 'is required')
   if (length(footer.text) > limits.footer) say(`${at}.text`, `must have at most ${limits.footer} characters`)
   if (placeholders(footer.text).length > 0) say(`${at}.text`, 'must not have variables')
+}
+
+/** The footer of an authentication template is written by the platform; it may say how long the code is valid. */
+function checkExpiry({ code_expiration_minutes: minutes }: Component, at: string, say: Say): undefined {
+  const [min, max] = limits.expiryMinutes
+  if (minutes === undefined) return
+  if (!Number.isInteger(minutes) || Number(minutes) < min || Number(minutes) > max)
+    say(`${at}.code_expiration_minutes`, `must be a whole number from ${min} to ${max}`)
 }
 
 interface TextCheck {
@@ -130,9 +157,22 @@ function checkButton(button: Button, at: string, say: Say): undefined {
     else if (placeholders(button.url).length > 0 && !/\{\{1\}\}$/.test(button.url))
       say(`${at}.url`, 'may have one variable, {{1}}, at its end')
   }
+  if (button.type === 'OTP') checkApps(button.supported_apps, `${at}.supported_apps`, say)
   const phone = button.phone_number
   if (button.type === 'PHONE_NUMBER' && (typeof phone !== 'string' || phone === '' || phone.length > limits.phone))
     say(`${at}.phone_number`, `must have 1 to ${limits.phone} characters`)
+}
+
+function checkApps(apps: unknown, at: string, say: Say): undefined {
+  if (apps === undefined) return
+  if (!Array.isArray(apps) || apps.length > limits.apps) return say(at, `must have at most ${limits.apps} items`)
+  for (const [index, app] of apps.entries()) {
+    const { package_name: name, signature_hash: hash } = (app ?? {}) as Record<string, unknown>
+    if (typeof name !== 'string' || name === '' || length(name) > limits.packageName)
+      say(`${at}[${index}].package_name`, `must have 1 to ${limits.packageName} characters`)
+    if (typeof hash !== 'string' || length(hash) !== limits.signatureHash)
+      say(`${at}[${index}].signature_hash`, `must have ${limits.signatureHash} characters`)
+  }
 }
 
 function checkCards(carousel: Component, at: string, draft: Draft, say: Say): undefined {

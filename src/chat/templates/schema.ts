@@ -44,6 +44,9 @@ export const NewTemplateSchema = Type.Object({
   language: Type.String({ pattern: '^[a-z]{2,3}(_[A-Za-z]{2,4})?$', patternMessage: 'must be a code such as en_US' }),
   category: Choice(categories),
   parameter_format: Type.Optional(Choice(['POSITIONAL', 'NAMED'])),
+  message_send_ttl_seconds: Type.Optional(
+    Type.Integer({ description: 'how long the platform tries to deliver; -1 for 30 days' }),
+  ),
   components: Type.Array(
     Type.Object({
       type: Type.String({ minLength: 1, maxLength: 50 }),

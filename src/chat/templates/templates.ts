@@ -6,7 +6,7 @@ import { badRequest, conflict, fail, notFound, Problem, unprocessable } from '..
 import { channelOf } from '../channel/channels.ts'
 import { getSetting, recentSetting } from '../settings/settings.ts'
 import { storable } from '../storable.ts'
-import { checkDefinition } from './definition.ts'
+import { checkDefinition, checkLifetime } from './definition.ts'
 import * as store from './store.ts'
 import type { Component, Template } from './template.ts'
 
@@ -52,6 +52,7 @@ export interface TemplateDraft {
   language: string
   category: string
   parameter_format?: string
+  message_send_ttl_seconds?: number
   components: Component[]
 }
 
@@ -69,13 +70,17 @@ export async function createTemplate(
     parameterFormat: draft.parameter_format ?? 'POSITIONAL',
     components: normalise(storable(draft.components)),
   }
-  const errors = checkDefinition(definition)
+  const ttlSeconds = draft.message_send_ttl_seconds
+  const errors = [...checkDefinition(definition), ...checkLifetime(draft.category, ttlSeconds)]
   if (errors.length > 0)
     throw badRequest('validation_failed', `${errors[0]!.field} ${errors[0]!.message}.`, errors.slice(0, 20))
   const present = await store.templatesNamed(db, business.id, draft.name)
   if (present.some(one => one.language === draft.language && one.status !== 'DELETED')) throw taken(draft)
   const setting = await recentSetting(platform, business.id)
-  const made = await channelOf(platform, setting).createTemplate({ definition, now })
+  const made = await channelOf(platform, setting).createTemplate({
+    definition: { ...definition, ...(ttlSeconds !== undefined && { ttlSeconds }) },
+    now,
+  })
   const row = { id: newId(), ...definition, ...made, quality: 'UNKNOWN', rejectedReason: '', now }
   if (present.some(one => one.language === draft.language)) await store.upsertTemplate(db, business.id, row)
   else if (!(await store.insertTemplate(db, business.id, row))) throw taken(draft)
