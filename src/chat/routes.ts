@@ -3,6 +3,7 @@ import * as broadcasts from './broadcasts/endpoints.ts'
 import * as sandbox from './channel/sandbox-endpoints.ts'
 import * as webhook from './channel/webhook-endpoints.ts'
 import * as contacts from './contacts/endpoints.ts'
+import * as imports from './contacts/import-endpoints.ts'
 import * as conversations from './conversations/endpoints.ts'
 import * as lists from './lists/endpoints.ts'
 import * as messages from './messages/endpoints.ts'
@@ -18,6 +19,7 @@ export const chatRoutes: readonly Route[] = [
   ['POST', '/contacts', contacts.createContacts],
   ['GET', '/contacts/', contacts.listContacts],
 
+  ['POST', '/contacts/import', imports.importCsv],
   ['POST', '/contacts/lists', lists.addContactList],
   ['GET', '/messages/{id}', messages.getMessage],
   ['GET', '/conversations', conversations.listConversations],
