@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createEngine } from '../../src/email/delivery/engine.ts'
+import { eventBuffer } from '../../src/email/tracking/buffer.ts'
 import { client, type TestBusiness, type World, world } from '../world.ts'
 import { expectOk, expectRefused, hexId, timestamp } from './email-shapes.ts'
 
@@ -176,6 +177,31 @@ test('GET /outbox shows what was mailed, and where to look at it', async () => {
   for (const address of [url, message.url])
     expect((await w.app.inject({ url: new URL(address).pathname })).statusCode).toBe(200)
   expectOk(await shop.email.get(`/deliveries/${message.deliveryId}`))
+  const html = await w.app.inject({ url: `${new URL(message.url).pathname}/html` })
+  expect(html.payload).toContain('<p>Hi</p>')
   const other = await w.business()
   expect(expectOk(await other.email.get('/outbox')).messages).toEqual([])
+})
+
+test('who opens and clicks in the outbox at once is a person: scores, engagement and counts follow', async () => {
+  await shop.email.post('/lists', { name: 'News' })
+  await add({ email: 'a@x.example', lists: ['News'] })
+  const content = '<a href="https://shop.example/sale">Sale</a>'
+  const { _id: campaignId } = expectOk(await campaign({}, { content }), 201)
+  await shop.email.post('/campaigns/send-to-list', { campaignId, includedList: ['News'] })
+  await createEngine(w.platform).drain(shop.id)
+  const [message] = expectOk(await shop.email.get('/outbox')).messages
+  const html = (await w.app.inject({ url: `${new URL(message.url).pathname}/html` })).payload
+  const visit = (part: string) => {
+    const url = new URL(new RegExp(`"([^"]+/e/${part}/[^"]+)"`).exec(html)?.[1] ?? '').pathname
+    return w.app.inject({ url, headers: { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Firefox/130.0' } })
+  }
+  expect((await visit('o')).statusCode).toBe(200)
+  expect((await visit('c')).headers.location).toBe('https://shop.example/sale')
+  await eventBuffer(w.platform).flush()
+  expect(expectOk(await shop.email.get('/subscribers/a@x.example'))).toMatchObject({
+    ...{ totalOpens: 1, totalUniqueOpens: 1, totalClicks: 1, totalUniqueClick: 1, leadScore: 15 },
+  })
+  expect(expectOk(await shop.email.get('/lists?name=News')).list.counts.engagedCount).toBe(1)
+  expect(expectOk(await shop.email.get('/subscribers/stats')).engagedSubscribers).toBe(1)
 })

@@ -83,7 +83,7 @@ function judge(
     kind: event.kind,
     method: event.method ?? 'GET',
     userAgent: event.userAgent ?? '',
-    sinceDeliveryMs: at - facts.deliveredAt.getTime(),
+    sinceDeliveryMs: facts.captured ? Number.POSITIVE_INFINITY : at - facts.deliveredAt.getTime(),
     linksAtOnce: event.kind === 'click' ? links.size : 0,
   })
   return { ...event, isMachine: reason !== undefined, ...(reason !== undefined && { reason }) }

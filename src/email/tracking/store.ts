@@ -28,12 +28,14 @@ export interface DeliveryFacts {
   subscriberId: string | null
   email: string
   deliveredAt: Date
+  /** kept in the outbox: no gateway on the way has looked at it */
+  captured: boolean
   campaignId: string
   campaignName: string
 }
 
 export const deliveryFacts = (db: Db, businessId: string, deliveryIds: readonly string[]) => db<DeliveryFacts[]>`
-  select d.id as "deliveryId", d.subscriber_id as "subscriberId", d.email, d.at as "deliveredAt",
+  select d.id as "deliveryId", d.subscriber_id as "subscriberId", d.email, d.at as "deliveredAt", d.server_id is null as captured,
     s.campaign_id as "campaignId", s.campaign_name as "campaignName"
   from email_delivery d
   join email_send s on s.business_id = d.business_id and s.id = left(d.id, 16) || '00000000'
