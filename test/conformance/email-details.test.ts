@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createEngine } from '../../src/email/delivery/engine.ts'
+import { trimOutbox } from '../../src/email/delivery/store-jobs.ts'
 import { eventBuffer } from '../../src/email/tracking/buffer.ts'
 import { client, type TestBusiness, type World, world } from '../world.ts'
 import { expectOk, expectRefused, hexId, timestamp } from './email-shapes.ts'
@@ -204,4 +205,53 @@ test('who opens and clicks in the outbox at once is a person: scores, engagement
   })
   expect(expectOk(await shop.email.get('/lists?name=News')).list.counts.engagedCount).toBe(1)
   expect(expectOk(await shop.email.get('/subscribers/stats')).engagedSubscribers).toBe(1)
+})
+
+test('a test clock rules what is mailed, opened and clicked', async () => {
+  shop = await w.business({ testMode: true })
+  const clock = { now: '2031-03-01T00:00:00.000Z' }
+  expectOk(await shop.account.put('/clock', clock))
+  await shop.email.post('/lists', { name: 'News' })
+  await add({ email: 'a@x.example', lists: ['News'] })
+  const content = '<a href="https://shop.example/sale">Sale</a>'
+  const planned = { content, scheduledAt: '2031-03-02T09:00:00Z', lists: ['News'] }
+  const { _id } = expectOk(await campaign({ campaignType: 'Regular' }, planned), 201)
+  expectOk(await shop.account.post('/clock/advance', { days: 2 }))
+  expect(expectOk(await shop.email.get(`/campaigns/${_id}`)).status).toBe('live')
+  expect(expectOk(await shop.email.get('/subscribers/a@x.example')).totalSent).toBe(1)
+  const [message] = expectOk(await shop.email.get('/outbox')).messages
+  expect(message.createdAt).toBe('2031-03-02T09:00:00.000Z')
+  const html = (await w.app.inject({ url: `${new URL(message.url).pathname}/html` })).payload
+  const link = new URL(/"([^"]+\/e\/c\/[^"]+)"/.exec(html)?.[1] ?? '').pathname
+  await w.app.inject({
+    url: link,
+    headers: { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Firefox/130.0' },
+  })
+  await eventBuffer(w.platform).flush()
+  const clicked = expectOk(await shop.email.get('/subscribers/a@x.example'))
+  expect(clicked).toMatchObject({
+    leadScore: 10,
+    activity: [{ type: 'click', createdAt: '2031-03-03T00:00:00.000Z' }, {}, {}],
+  })
+  const engaged = async () => expectOk(await shop.email.get('/subscribers/stats')).engagedSubscribers
+  expect(await engaged()).toBe(1)
+  expectOk(await shop.account.post('/clock/advance', { days: 89 }))
+  expect(await engaged()).toBe(1)
+  expectOk(await shop.account.post('/clock/advance', { days: 2 }))
+  expect(await engaged()).toBe(0)
+})
+
+test('the outbox keeps mail for 30 days of the time that the business lives in', async () => {
+  shop = await w.business({ testMode: true })
+  expectOk(await shop.account.put('/clock', { now: '2021-03-01T00:00:00Z' }))
+  const { _id: campaignId } = expectOk(await campaign(), 201)
+  await shop.email.post('/campaigns/send-to-individual', { campaignId, emails: ['a@x.example'] })
+  await createEngine(w.platform).drain(shop.id)
+  const kept = async () => {
+    await trimOutbox(w.db, { days: 30 })
+    return expectOk(await shop.email.get('/outbox')).messages.length
+  }
+  expect(await kept()).toBe(1)
+  expectOk(await shop.account.post('/clock/advance', { days: 31 }))
+  expect(await kept()).toBe(0)
 })

@@ -2,6 +2,7 @@ import { nowFor, type TimeKeeper } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database.ts'
 import { does, queue, type Work } from '../../platform/jobs.ts'
 import type { Platform } from '../../platform/platform.ts'
+import { sendAllQueued } from '../delivery/jobs.ts'
 import { queueListSend } from '../delivery/queue-send.ts'
 import { getCampaign, tell } from './campaigns.ts'
 import * as store from './store.ts'
@@ -39,7 +40,10 @@ async function launchOne(platform: Platform, db: Database, businessId: string, i
 export const scheduleKeeper = (platform: Platform): TimeKeeper => ({
   name: 'email_scheduled_campaigns',
   nextDue: (db, businessId) => store.nextScheduled(db, businessId),
-  run: (businessId, now) => launchDue(platform, businessId, now),
+  run: async (businessId, now) => {
+    await launchDue(platform, businessId, now)
+    await sendAllQueued(platform, businessId)
+  },
 })
 
 const launchScheduled = queue<object>('email_launch_scheduled')

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { TimeKeeper } from '../../platform/clock.ts'
 import { does, type Loop, queue, type Work } from '../../platform/jobs.ts'
 import type { Platform } from '../../platform/platform.ts'
@@ -16,6 +17,13 @@ export const sendingKeeper = (platform: Platform): TimeKeeper => ({
   nextDue: (db, businessId) => store.nextDeferral(db, businessId),
   run: async businessId => void (await createEngine(platform).drain(businessId)),
 })
+
+/** Sends what is queued, and waits for what the workers already hold: who moved a test clock then finds it done. */
+export async function sendAllQueued(platform: Platform, businessId: string): Promise<void> {
+  await createEngine(platform).drain(businessId)
+  const patience = performance.now() + 10_000
+  while ((await store.hasOpenBlock(platform.db, businessId)) && performance.now() < patience) await setTimeout(20)
+}
 
 const tidySending = queue<object>('email_tidy_sending')
 

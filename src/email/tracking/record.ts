@@ -42,9 +42,11 @@ export function recordEvents(db: Database, businessId: string, events: readonly 
       (await store.lockCounted(tx, businessId, [...facts.keys()])).map(row => [row.deliveryId, row]),
     )
     const clicks = clicksByDelivery(known)
-    const judged = known.map(event =>
-      judge(event, clicks.get(event.deliveryId) ?? [], facts.get(event.deliveryId)!, counted.get(event.deliveryId)!),
-    )
+    const judged = known.map(event => {
+      const about = facts.get(event.deliveryId)!
+      const one = judge(event, clicks.get(event.deliveryId) ?? [], about, counted.get(event.deliveryId)!)
+      return { ...one, at: about.clockNow ?? one.at }
+    })
     const fresh = new Set((await store.insertEvents(tx, businessId, judged.map(rowOf))).map(row => row.id))
     const news = judged.filter(event => fresh.delete(event.id)).sort((a, b) => a.at.getTime() - b.at.getTime())
     const meanings = news.flatMap(
@@ -78,7 +80,8 @@ function judge(
   if (event.isMachine) return { ...event, isMachine: true, reason: event.reason ?? 'told by the provider' }
   const at = event.at.getTime()
   const links = new Set(clicks.filter(other => Math.abs(other.at.getTime() - at) < 5_000).map(other => other.link))
-  if (counted.lastClickAt && at - counted.lastClickAt.getTime() < 2_000) links.add(counted.lastClickLink ?? -1)
+  if (counted.lastClickAt && Math.abs(at - counted.lastClickAt.getTime()) < 2_000)
+    links.add(counted.lastClickLink ?? -1)
   const reason = machineReason({
     kind: event.kind,
     method: event.method ?? 'GET',

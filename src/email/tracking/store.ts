@@ -30,12 +30,15 @@ export interface DeliveryFacts {
   deliveredAt: Date
   /** kept in the outbox: no gateway on the way has looked at it */
   captured: boolean
+  /** where the business lives by a test clock */
+  clockNow: Date | null
   campaignId: string
   campaignName: string
 }
 
 export const deliveryFacts = (db: Db, businessId: string, deliveryIds: readonly string[]) => db<DeliveryFacts[]>`
   select d.id as "deliveryId", d.subscriber_id as "subscriberId", d.email, d.at as "deliveredAt", d.server_id is null as captured,
+    (select clock_now from account_business where id = ${businessId}) as "clockNow",
     s.campaign_id as "campaignId", s.campaign_name as "campaignName"
   from email_delivery d
   join email_send s on s.business_id = d.business_id and s.id = left(d.id, 16) || '00000000'
