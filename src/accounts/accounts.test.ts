@@ -99,3 +99,18 @@ describe('clock', () => {
     expect((await live.account.put('/clock', { now: '2026-01-31T10:00:00.000Z' })).body.code).toBe('not_in_test_mode')
   })
 })
+
+test('the owner says who they are, once for all businesses of the account', async () => {
+  const shop = await w.business()
+  const told = await shop.account.put('/user', { first_name: 'Ada', city: 'London', verified: 'true' })
+  expect(told.body.data).toMatchObject({ id: shop.userId, first_name: 'Ada', city: 'London', country: '' })
+  expect((await shop.account.put('/user', { country: 'GB' })).body.data).toMatchObject({
+    city: 'London',
+    country: 'GB',
+  })
+  expect((await shop.account.get('/user')).body.data).not.toHaveProperty('verified')
+  expect((await shop.account.put('/user', { city: 'x'.repeat(201) })).status).toBe(400)
+  expect((await shop.account.put('/user', { city: 7 })).status).toBe(400)
+  const other = await w.business()
+  expect((await other.account.get('/user')).body.data).toMatchObject({ id: other.userId, city: '' })
+})

@@ -7,7 +7,16 @@ import { checkCurrency, checkTimeZone, createAllKeys, createBusiness } from './a
 import { advanceClock, setClock } from './advance-clock.ts'
 import { envelope, ok } from './envelope.ts'
 import { createKey, keyServices, revokeKey } from './keys.ts'
-import { BusinessSchema, ClockSchema, KeySchema, Name, NewBusinessSchema, NewKeySchema } from './schema.ts'
+import {
+  BusinessSchema,
+  ClockSchema,
+  KeySchema,
+  Name,
+  NewBusinessSchema,
+  NewKeySchema,
+  profileFields,
+  UserSchema,
+} from './schema.ts'
 import * as store from './store.ts'
 
 export const getBusiness = endpoint({
@@ -30,6 +39,29 @@ export const updateBusiness = endpoint({
     if (body.timeZone) checkTimeZone(body.timeZone)
     if (body.currency) checkCurrency(body.currency)
     return ok('Business updated', (await store.updateBusiness(db, business.id, body)) ?? fail(notFound('Business')))
+  },
+})
+
+const showUser = ({ profile, ...user }: store.UserRow) => {
+  const said = Object.keys(profileFields).map(name => [name, String(profile[name] ?? '')])
+  return { ...user, ...(Object.fromEntries(said) as Record<keyof typeof profileFields, string>) }
+}
+
+export const getUser = endpoint({
+  summary: 'The owner of the account',
+  answer: envelope(UserSchema),
+  run: async ({ db, business }) =>
+    ok('User', showUser((await store.userById(db, business.userId)) ?? fail(notFound('User')))),
+})
+
+export const updateUser = endpoint({
+  summary: 'Change what the owner says of themself; it is shown on invoices',
+  body: Type.Partial(Type.Object(profileFields)),
+  answer: envelope(UserSchema),
+  run: async ({ db, business, body }) => {
+    const known = Object.entries(body).filter(([name]) => name in profileFields)
+    const user = await store.updateUserProfile(db, business.userId, Object.fromEntries(known))
+    return ok('User updated', showUser(user ?? fail(notFound('User'))))
   },
 })
 

@@ -15,6 +15,8 @@ export interface AllServices {
 
 /** The account API: ours, beside the three services. */
 export const accountRoutes = ({ keepers, catalogue }: AllServices): Route[] => [
+  ['GET', '/user', accounts.getUser],
+  ['PUT', '/user', accounts.updateUser],
   ['GET', '/business', accounts.getBusiness],
   ['PUT', '/business', accounts.updateBusiness],
   ['GET', '/businesses', accounts.listBusinesses],

@@ -16,6 +16,31 @@ export const BusinessSchema = Type.Object({
   updatedAt: Timestamp,
 })
 
+const Said = Type.String({ maxLength: 200 })
+/** What the owner says of themself: shown on invoices and in the `user` of billing's answers, under the same names. */
+export const profileFields = {
+  first_name: Said,
+  last_name: Said,
+  address_line1: Said,
+  address_line2: Said,
+  city: Said,
+  state: Said,
+  country: Said,
+  zip_code: Said,
+  phone: Said,
+  mobile: Said,
+  facebook_url: Said,
+  twitter_url: Said,
+  date_format: Said,
+}
+export const UserSchema = Type.Object({
+  id: Id,
+  email: Type.String(),
+  ...profileFields,
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+
 export const KeySchema = Type.Object({
   id: Id,
   service: Choice(keyServices),

@@ -18,6 +18,8 @@ export async function createDemo({ platform, services }: House): Promise<string>
   const profile = {
     first_name: 'Dana',
     last_name: 'Demo',
+    address_line1: '12 Mill Street',
+    zip_code: '97205',
     city: 'Portland',
     state: 'OR',
     country: 'US',

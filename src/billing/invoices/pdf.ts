@@ -1,4 +1,6 @@
+import { createRequire } from 'node:module'
 import type PDFDocument from 'pdfkit'
+import { type UserRow, userById } from '../../accounts/store.ts'
 import { onFirstUse } from '../../platform/first-use.ts'
 import type { Context } from '../context.ts'
 import { customersByIds } from '../customers/customers.ts'
@@ -12,15 +14,29 @@ import * as store from './store.ts'
 
 /** Equal invoices give equal bytes: nothing in the document depends on when it is made. */
 export async function invoicePdf({ db, business }: Context, row: InvoiceRow): Promise<Buffer> {
-  const [lines, [customer]] = await Promise.all([
+  const [lines, [customer], owner] = await Promise.all([
     store.linesOf(db, business.id, row),
     customersByIds(db, business.id, [row.customerId]),
+    userById(db, business.userId),
   ])
-  return drawInvoice({ seller: business.name, timeZone: business.timeZone, row, lines, customer: customer! })
+  const { name: seller, timeZone } = business
+  return drawInvoice({ seller, sellerAddress: addressOf(owner), timeZone, row, lines, customer: customer! })
+}
+
+/** As the owner gave it in the account; without one only the name of the business stands there. */
+function addressOf(owner: UserRow | undefined): string[] {
+  const said = (name: string) => owner?.profile[name] ?? ''
+  return [
+    said('address_line1'),
+    said('address_line2'),
+    [said('zip_code'), said('city')].filter(Boolean).join(' '),
+    [said('state'), said('country')].filter(Boolean).join(', '),
+  ].filter(Boolean)
 }
 
 interface Paper {
   seller: string
+  sellerAddress: readonly string[]
   timeZone: string
   row: InvoiceRow
   lines: readonly StoredLine[]
@@ -36,7 +52,7 @@ export function drawInvoice(paper: Paper): Promise<Buffer> {
   const { row } = paper
   const info = {
     Title: invoiceNumber(row) || 'Draft invoice',
-    Author: plain(paper.seller),
+    Author: paper.seller,
     CreationDate: row.createdAt,
     ModDate: row.createdAt,
   }
@@ -47,32 +63,52 @@ export function drawInvoice(paper: Paper): Promise<Buffer> {
     doc.on('end', () => resolve(Buffer.concat(chunks)))
     doc.on('error', reject)
   })
-  head(doc, paper)
-  const y = table(doc, paper)
-  totals(doc, paper, y)
+  totals(doc, paper, table(doc, paper, head(doc, paper)))
   doc.end()
   return done
 }
 
 type Doc = InstanceType<typeof PDFDocument>
 
-/** The standard fonts know Latin letters only; what they can't draw is shown as a question mark instead of nonsense. */
-const plain = (text: string) =>
-  text.normalize('NFC').replaceAll(/[^\u0020-\u007e\u00a0-\u00ff\u2013\u2019\u20ac]/gu, '?')
+/** Every PDF reader has Helvetica, which knows the letters of western Europe; for others a font is put into the document. */
+const western = /^[\n\u0020-\u007e\u00a0-\u00ff\u2013\u2019\u20ac]*$/u
+/** What that font can't draw either is shown as a question mark instead of nonsense. */
+const undrawable =
+  /[^\n\p{Zs}\p{P}\p{N}\p{M}\p{Sc}\p{Sm}\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Armenian}\p{sc=Georgian}]/gu
+const fontPath = (name: string) => createRequire(import.meta.url).resolve(`dejavu-fonts-ttf/ttf/${name}.ttf`)
 
-function head(doc: Doc, { seller, timeZone, row, customer }: Paper): void {
-  doc.font('Helvetica-Bold').fontSize(20).text(plain(seller), left, 50, { width: 300 })
-  doc
-    .fontSize(14)
-    .text(row.number === null ? 'Draft invoice' : 'Invoice', 350, 54, { width: right - 350, align: 'right' })
-  doc.font('Helvetica').fontSize(10)
+function say(
+  doc: Doc,
+  text: string,
+  at: { x: number; y: number; width: number; align?: 'right' },
+  { size, bold = false }: { size: number; bold?: boolean },
+): void {
+  const { x, y, ...options } = at
+  doc.text(prepare(doc, text, { size, bold }), x, y, options)
+}
+
+/** Sets the font that a text needs, and answers the text as it can be drawn. */
+function prepare(doc: Doc, given: string, { size, bold = false }: { size: number; bold?: boolean }): string {
+  const text = given.normalize('NFC')
+  doc.fontSize(size)
+  if (western.test(text)) {
+    doc.font(bold ? 'Helvetica-Bold' : 'Helvetica')
+    return text
+  }
+  doc.font(fontPath(bold ? 'DejaVuSansCondensed-Bold' : 'DejaVuSansCondensed'))
+  return text.replaceAll(undrawable, '?')
+}
+
+function head(doc: Doc, { seller, sellerAddress, timeZone, row, customer }: Paper): number {
+  const aside = { x: 350, width: right - 350, align: 'right' as const }
+  say(doc, row.number === null ? 'Draft invoice' : 'Invoice', { ...aside, y: 54 }, { size: 14, bold: true })
   const facts = [
     invoiceNumber(row),
     `Date ${localDate(row.issuedAt ?? row.createdAt, timeZone)}`,
     `Due ${localDate(row.dueAt, timeZone)}`,
     `Status ${row.status}`,
   ]
-  doc.text(facts.filter(Boolean).join('\n'), 350, 78, { width: right - 350, align: 'right' })
+  say(doc, facts.filter(Boolean).join('\n'), { ...aside, y: 78 }, { size: 10 })
   const { street1, city, zip_code, state, country } = customer.billingAddress
   const address = [
     `${customer.firstName} ${customer.lastName}`.trim(),
@@ -83,46 +119,48 @@ function head(doc: Doc, { seller, timeZone, row, customer }: Paper): void {
     [state, country].filter(Boolean).join(', '),
     customer.taxId && `Tax id ${customer.taxId}`,
   ]
-  doc.text(plain(address.filter(Boolean).join('\n')), left, 110, { width: 280 })
+  say(doc, seller, { x: left, y: 50, width: 280 }, { size: 20, bold: true })
+  say(doc, sellerAddress.join('\n'), { x: left, y: Math.max(doc.y, 78), width: 280 }, { size: 9 })
+  say(doc, address.filter(Boolean).join('\n'), { x: left, y: Math.max(doc.y + 14, 140), width: 280 }, { size: 10 })
+  return Math.max(doc.y + 30, 250)
 }
 
-function table(doc: Doc, { row, lines }: Paper): number {
-  let y = 220
+function table(doc: Doc, { row, lines }: Paper, from: number): number {
+  let y = from
   const cells = (texts: readonly string[], bold = false) => {
-    doc.font(bold ? 'Helvetica-Bold' : 'Helvetica').fontSize(9)
-    const height = doc.heightOfString(texts[0] ?? '', { width: 225 })
+    const style = { size: 9, bold }
+    const [description = '', ...numbers] = texts
+    const height = doc.heightOfString(prepare(doc, description, style), { width: 225 })
     if (y + height > bottom) {
       doc.addPage()
       y = left
     }
-    doc.text(texts[0] ?? '', left, y, { width: 225 })
+    say(doc, description, { x: left, y, width: 225 }, style)
     const columns = [
       { x: 280, width: 45 },
       { x: 325, width: 70 },
       { x: 395, width: 70 },
       { x: 465, width: 80 },
     ]
-    for (const [i, { x, width }] of columns.entries()) doc.text(texts[i + 1] ?? '', x, y, { width, align: 'right' })
+    for (const [i, column] of columns.entries())
+      say(doc, numbers[i] ?? '', { ...column, y, align: 'right' as const }, style)
     y += Math.max(height, 12) + 6
   }
+  const rule = (at: number) => doc.moveTo(left, at).lineTo(right, at).lineWidth(0.5).stroke()
   cells(['Description', 'Quantity', 'Price', 'Discount', 'Amount'], true)
-  doc
-    .moveTo(left, y - 3)
-    .lineTo(right, y - 3)
-    .lineWidth(0.5)
-    .stroke()
+  rule(y - 3)
   const money = (minor: bigint) => majorText(minor, row.currency)
   for (const line of lines) {
     const span = line.start && line.end ? ` (${line.start} to ${line.end})` : ''
     cells([
-      plain(line.description + span),
+      line.description + span,
       String(line.quantity),
       money(line.unitPriceMinor),
       line.discountMinor > 0n ? `-${money(line.discountMinor)}` : '',
       money(line.netMinor),
     ])
   }
-  doc.moveTo(left, y).lineTo(right, y).lineWidth(0.5).stroke()
+  rule(y)
   return y + 8
 }
 
@@ -134,10 +172,9 @@ function totals(doc: Doc, { row }: Paper, from: number): void {
       doc.addPage()
       y = left
     }
-    doc.font(bold ? 'Helvetica-Bold' : 'Helvetica').fontSize(bold ? 11 : 10)
-    doc
-      .text(plain(label), 250, y, { width: 180, align: 'right' })
-      .text(value, 430, y, { width: right - 430, align: 'right' })
+    const style = { size: bold ? 11 : 10, bold }
+    say(doc, label, { x: 250, y, width: 180, align: 'right' }, style)
+    say(doc, value, { x: 430, y, width: right - 430, align: 'right' }, style)
     y += 16
   }
   entry('Net', money(row.netMinor))
@@ -150,9 +187,5 @@ function totals(doc: Doc, { row }: Paper, from: number): void {
   if (row.refundedMinor > 0n) entry('Refunded', money(row.refundedMinor))
   entry('Due', money(row.status === 'void' ? 0n : row.dueMinor), true)
   const note = row.creditNote as CreditNote | null
-  if (note)
-    doc
-      .font('Helvetica')
-      .fontSize(9)
-      .text(plain(note.transaction_note), left, y + 10, { width: right - left })
+  if (note) say(doc, note.transaction_note, { x: left, y: y + 10, width: right - left }, { size: 9 })
 }

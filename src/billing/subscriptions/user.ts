@@ -1,13 +1,15 @@
 import type { Static } from 'typebox'
+import { userById } from '../../accounts/store.ts'
 import type { Business } from '../../platform/business.ts'
 import type { Db } from '../../platform/database.ts'
 import { currencySymbol } from '../currencies.ts'
 import type { UserSchema } from './schema.ts'
-import { ownerOf } from './store-user.ts'
 
 /** The owner of the business as the specification shows it: all texts, empty where they said nothing of themself. */
 export async function showUser(db: Db, business: Business): Promise<Static<typeof UserSchema>> {
-  const { id, email, profile, createdAt, updatedAt } = await ownerOf(db, business.userId)
+  const user = await userById(db, business.userId)
+  if (!user) throw new Error('A business has no owner.')
+  const { id, email, profile, createdAt, updatedAt } = user
   const said = (name: string) => String(profile[name] ?? '')
   return {
     id,
