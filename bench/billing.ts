@@ -76,7 +76,14 @@ async function fill(context: Context, count: number): Promise<void> {
     select ${business.id}, lpad(to_hex(n), 24, '0'), 'c' || lpad(to_hex(n), 23, '0'), ${product.id}, ${plan.id}, 'live', 'USD', 1,
       'flat_fee', 3000, 'm', 1, '2026-05-01', '2026-05-01', '2026-05-01', 'test', now(), now()
     from generate_series(1, ${count}::int) n`
-  await db`analyze billing_subscription, billing_customer`
+  await db`
+    insert into billing_mrr_movement (business_id, subscription_id, no, customer_id, currency, type, amount_minor, mrr_minor, created_at)
+    select business_id, id, 1, customer_id, currency, 'new', unit_price_minor, unit_price_minor, created_at
+    from billing_subscription where business_id = ${business.id}`
+  await db`
+    insert into billing_mrr_day (business_id, day, currency, type, amount_minor, movements)
+    values (${business.id}, '2026-05-01', 'USD', 'new', ${count * 3000}, ${count})`
+  await db`analyze billing_subscription, billing_customer, billing_mrr_movement`
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {

@@ -1,4 +1,5 @@
 import type { Db } from '../platform/database.ts'
+import { wrongMovements } from './mrr/store.ts'
 import * as store from './store-audit.ts'
 
 /**
@@ -25,6 +26,7 @@ const invariants: readonly {
   { name: '11: the test gateway took what we think it took', find: store.wrongTestCharges },
   { name: '12: tax of lines = tax of their invoice', find: store.wrongTax },
   { name: 'deferred revenue is what subscriptions have in store', find: store.wrongDeferred },
+  { name: 'movements of recurring revenue add up to what subscriptions bring', find: wrongMovements },
   { name: 'no renewal stays behind', find: store.parked },
 ]
 

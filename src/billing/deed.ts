@@ -10,6 +10,7 @@ import { type LedgerAct, post } from './ledger/ledger.ts'
 import type { LotRow, LotSpending } from './ledger/store.ts'
 import * as lots from './ledger/store.ts'
 import { assignCode } from './licenses/assign.ts'
+import { noteMrr } from './mrr/mrr.ts'
 import type { SubscriptionAddon, SubscriptionRow } from './subscriptions/store.ts'
 import * as subscriptions from './subscriptions/store.ts'
 import type { ChangeRow } from './subscriptions/store-changes.ts'
@@ -93,6 +94,7 @@ export async function write(tx: Tx, context: Context, deed: Deed): Promise<void>
         eventOf(context, type, objectId, typeof data === 'function' ? data(numbers) : data),
       ),
     ),
+    noteMrr(tx, context, [...deed.subscriptions.keys()]),
   ])
 }
 

@@ -6,6 +6,7 @@ import * as customers from './customers/endpoints.ts'
 import * as gateways from './gateways/endpoints.ts'
 import * as invoices from './invoices/endpoints.ts'
 import * as licenses from './licenses/endpoints.ts'
+import * as mrr from './mrr/endpoints.ts'
 import * as multiplans from './multiplans/endpoints.ts'
 import * as methods from './payment-methods/endpoints.ts'
 import * as plans from './plans/endpoints.ts'
@@ -91,6 +92,8 @@ export const billingRoutes: readonly Route[] = [
   ['POST', '/invoice/collect/{invoice_id}', invoices.collect],
   ['POST', '/invoice/void/{invoice_id}', invoices.cancel],
   ['POST', '/transaction/confirm/{transaction_id}', gateways.confirm],
+  ['GET', '/mrr', mrr.get],
+  ['GET', '/mrr/movements', mrr.movements],
   ['GET', '/settings', settings.get],
   ['PUT', '/settings', settings.update],
   ['GET', '/gateways/stripe', gateways.getStripe],

@@ -5,6 +5,7 @@ import { tellSubscription } from '../events-lifecycle.ts'
 import { running } from '../invoices/receive.ts'
 import * as invoices from '../invoices/store.ts'
 import { post } from '../ledger/ledger.ts'
+import { noteMrr } from '../mrr/mrr.ts'
 import * as transactions from '../transactions/store.ts'
 import { refuseOpenChange } from './change-plan.ts'
 import { stopped, timed } from './periods.ts'
@@ -77,6 +78,7 @@ async function cancelNow(tx: Tx, context: Context, row: SubscriptionRow): Promis
   if (pending.length > 0 && row.couponId) await store.releaseCoupon(tx, business.id, row.couponId)
   await changes.dropScheduled(tx, business.id, row.id, now)
   await tellSubscription(tx, context, ['subscription_cancel'], after)
+  await noteMrr(tx, context, [after.id])
   return after
 }
 
@@ -89,6 +91,7 @@ export function pauseSubscription(context: Context, id: string): Promise<Subscri
     const after = stopped(row, 'paused', now)
     await store.saveSubscription(tx, business.id, after)
     await tellSubscription(tx, context, ['subscription_pause'], after)
+    await noteMrr(tx, context, [after.id])
     return after
   })
 }
@@ -105,6 +108,7 @@ export function resumeSubscription(context: Context, id: string): Promise<Subscr
     const after = resumed(row, at)
     await store.saveSubscription(tx, business.id, after)
     await tellSubscription(tx, context, ['subscription_resume'], after)
+    await noteMrr(tx, context, [after.id])
     return after
   })
 }

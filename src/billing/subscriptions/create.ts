@@ -12,6 +12,7 @@ import { tellInvoices, tellSubscription } from '../events-lifecycle.ts'
 import { writeDraft } from '../invoices/issue.ts'
 import * as invoices from '../invoices/store.ts'
 import { toMinor } from '../money.ts'
+import { noteMrr } from '../mrr/mrr.ts'
 import { addMethod, getMethodOf, methodsOf } from '../payment-methods/payment-methods.ts'
 import type { MethodRow } from '../payment-methods/store.ts'
 import { getPlan, lockPlanForSale } from '../plans/plans.ts'
@@ -201,6 +202,7 @@ async function insert(tx: Tx, context: Context, sale: Order): Promise<Transactio
   if (how !== 'charge') {
     await save(purchase.subscription, purchase.addons)
     await issuePurchase(tx, context, purchase, how)
+    await noteMrr(tx, context, [purchase.subscription.id])
     return undefined
   }
   await save(row, purchase.addons)

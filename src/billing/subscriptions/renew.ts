@@ -12,6 +12,7 @@ import { activate, isRenewal } from '../invoices/receive.ts'
 import { showInvoiceWith } from '../invoices/show.ts'
 import { type LedgerAct, post } from '../ledger/ledger.ts'
 import * as ledger from '../ledger/store.ts'
+import { noteMrr } from '../mrr/mrr.ts'
 import { plansByIds } from '../plans/plans.ts'
 import { settingsOf } from '../settings/settings.ts'
 import type { Settings } from '../settings/store.ts'
@@ -169,6 +170,12 @@ async function renewAll(tx: Tx, context: Context, rows: readonly SubscriptionRow
   )
   await tell(tx, context, steps, new Map(invoices.map(invoice => [invoice.id, invoice])), around)
   await activateFree(tx, context, steps, around)
+  // A plain renewal brings as much a month as before.
+  await noteMrr(
+    tx,
+    context,
+    wide.map(step => step.row.id),
+  )
 }
 
 /** A first invoice on which nothing is due counts as paid. */
