@@ -13,8 +13,8 @@ export interface Item {
   expiresAt: Date | undefined
   /** how often a connection ended or was refused before its end dot; no try of the message itself */
   pushbacks: number
-  /** servers that refused us (not the recipient) */
-  avoid: Set<string>
+  /** servers that refused us (not the recipient); nearly nobody has any */
+  avoid: Set<string> | undefined
 }
 
 /**
@@ -63,24 +63,11 @@ export function leave(item: Item): void {
 /** The margin lets a reply come back and be written before another worker may begin. */
 export const mayStart = (batch: Batch) => !batch.halted && Date.now() < batch.leaseUntil - 1_000
 
-export function addressesOf(batch: Batch): {
-  deliveryIds: string[]
-  emails: string[]
-  subscriberIds: (string | null)[]
-} {
-  const { block, deferrals } = batch
-  if (block)
-    return {
-      deliveryIds: block.emails.map((_, i) => deliveryIdOf(block.sendId, block.first + i)),
-      emails: block.emails,
-      subscriberIds: block.subscriberIds,
-    }
-  return {
-    deliveryIds: deferrals.map(one => one.deliveryId),
-    emails: deferrals.map(one => one.email),
-    subscriberIds: deferrals.map(one => one.subscriberId),
-  }
-}
+/** The ids of a block's first and last delivery. */
+export const rangeOf = ({ sendId, first, people }: ClaimedBlock) => ({
+  from: deliveryIdOf(sendId, first),
+  to: deliveryIdOf(sendId, first + people - 1),
+})
 
 export const sendIdsOf = (batch: Batch) => [
   ...new Set(batch.block ? [batch.block.sendId] : batch.deferrals.map(one => sendIdOf(one.deliveryId))),

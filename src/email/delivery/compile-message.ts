@@ -1,9 +1,10 @@
 import { escapeHtml } from '../../platform/html.ts'
 import type { CompiledContent } from './compile-content.ts'
 import { type Evaluate, isTrue, type MergeData } from './expression.ts'
+import { chosen, countBytes, type Node, Values, Writer, writeNodes } from './fill-message.ts'
 import { textOf } from './filters.ts'
 import { encodeHeaderText, headerDate } from './header.ts'
-import { encodeQuotedPrintable, encodeValue, softBreak } from './quoted-printable.ts'
+import { encodeQuotedPrintable, softBreak } from './quoted-printable.ts'
 import { type Piece, parseTemplate } from './template.ts'
 
 /** What one launch of a campaign adds to its content. */
@@ -43,11 +44,6 @@ export interface CompiledMessage {
   senderAddress: string
 }
 
-type Node =
-  | Buffer
-  | ((recipient: Recipient) => string)
-  | { branches: { condition: Evaluate | undefined; nodes: Node[] }[] }
-
 export const trackPath = '/e/c/'
 export const openPath = '/e/o/'
 export const unsubscribePath = '/e/u/'
@@ -61,11 +57,12 @@ const htmlMark = 'ppHtmlPartü'
 export async function compileMessage(content: CompiledContent, envelope: Envelope): Promise<CompiledMessage> {
   const skeleton = await composeSkeleton(envelope)
   const [head, middle, tail] = splitAtMarks(skeleton)
+  const values = new Values()
   const nodes: Node[] = [
     Buffer.from(head, 'latin1'),
-    ...assemble(content.text, content, envelope),
+    ...assemble(content.text, content, envelope, values),
     Buffer.from(middle, 'latin1'),
-    ...assemble(content.html, content, envelope),
+    ...assemble(content.html, content, envelope, values),
     Buffer.from(tail, 'latin1'),
   ]
   const writeHeaders = compileHeaders(envelope)
@@ -74,9 +71,10 @@ export async function compileMessage(content: CompiledContent, envelope: Envelop
     constantBytes,
     senderAddress: envelope.from.address,
     fill(recipient, at, buffer, spare = 0) {
-      const writer = new Writer(buffer.length < constantBytes ? Buffer.allocUnsafe(constantBytes * 2) : buffer)
+      const writer = new Writer(buffer.length < constantBytes ? Buffer.allocUnsafeSlow(constantBytes + 8_192) : buffer)
       writer.text(writeHeaders(recipient, at))
-      writeNodes(nodes, recipient, writer)
+      values.forget()
+      writeNodes(nodes, values, recipient.data, writer)
       writer.reserve(spare)
       return { buffer: writer.buffer, length: writer.length }
     },
@@ -183,13 +181,6 @@ type Tree =
   | Extract<Piece, { kind: 'text' | 'output' }>
   | { kind: 'if'; branches: { condition: Evaluate | undefined; nodes: Tree[] }[] }
 
-const nothing: never[] = []
-
-function chosen<T>(branches: readonly { condition: Evaluate | undefined; nodes: T[] }[], data: MergeData): T[] {
-  for (const branch of branches) if (!branch.condition || isTrue(branch.condition(data))) return branch.nodes
-  return nothing
-}
-
 /** Pieces in a row become branches. A tool may have dropped one end of a condition; what is left open ends with the part. */
 function buildTree(pieces: readonly Piece[]): Tree[] {
   const root: Tree[] = []
@@ -219,7 +210,7 @@ function buildTree(pieces: readonly Piece[]): Tree[] {
 }
 
 /** Splits marked markup into constant bytes and functions; each stands between soft line breaks. */
-function assemble(marked: string, content: CompiledContent, envelope: Envelope): Node[] {
+function assemble(marked: string, content: CompiledContent, envelope: Envelope, values: Values): Node[] {
   const parts = marked.split(new RegExp(content.mark.source, 'g'))
   const pieces: Piece[] = []
   for (let i = 0; i < parts.length; i += 3) {
@@ -227,7 +218,7 @@ function assemble(marked: string, content: CompiledContent, envelope: Envelope):
     if (i + 1 < parts.length)
       pieces.push(...piecesOfMark(parts[i + 1] as string, Number(parts[i + 2]), content, envelope))
   }
-  return toNodes(buildTree(mergeTexts(pieces)))
+  return toNodes(buildTree(mergeTexts(pieces)), values)
 }
 
 // The recipient travels in the data under a symbol, so that one evaluator serves values and tracked addresses.
@@ -237,7 +228,7 @@ const trackToken: Evaluate = data => recipientOf(data).trackToken
 
 function piecesOfMark(letter: string, number: number, content: CompiledContent, envelope: Envelope): Piece[] {
   const text = (value: string): Piece => ({ kind: 'text', text: value })
-  const token: Piece = { kind: 'output', source: '', value: trackToken }
+  const token: Piece = { kind: 'output', source: 'token', value: trackToken }
   if (letter === 'l') return [text(envelope.publicUrl + trackPath), token, text(`/${number}`)]
   if (letter === 'p') return [text(envelope.publicUrl + openPath), token]
   const slot = content.slots[number]
@@ -245,7 +236,8 @@ function piecesOfMark(letter: string, number: number, content: CompiledContent, 
   if (slot.kind !== 'output') return [slot]
   const encode = letter === 't' ? same : letter === 'u' ? inAddress : letter === 'U' ? wholeAddress : escapeHtml
   const { value } = slot
-  return [{ ...slot, value: data => encode(textOf(value(data))) }]
+  // The source names the value in this kind of place; places of one kind share it.
+  return [{ ...slot, source: `${letter} ${slot.source}`, value: data => encode(textOf(value(data))) }]
 }
 
 const inAddress = (value: string) => escapeHtml(encodeURIComponent(value.toWellFormed()))
@@ -263,14 +255,14 @@ function mergeTexts(pieces: readonly Piece[]): Piece[] {
   return merged
 }
 
-function toNodes(tree: readonly Tree[]): Node[] {
+function toNodes(tree: readonly Tree[], values: Values): Node[] {
   return tree.map((node): Node => {
     if (node.kind === 'text') return Buffer.from(encodeQuotedPrintable(node.text) + softBreak, 'latin1')
     if (node.kind === 'output') {
       const { value } = node
-      return recipient => textOf(value(recipient.data))
+      return values.numberOf(node.source, data => textOf(value(data)))
     }
-    return { branches: node.branches.map(({ condition, nodes }) => ({ condition, nodes: toNodes(nodes) })) }
+    return { branches: node.branches.map(({ condition, nodes }) => ({ condition, nodes: toNodes(nodes, values) })) }
   })
 }
 
@@ -283,58 +275,4 @@ export function mergeDataOf(recipient: Recipient, publicUrl: string): MergeData 
   data.viewUrl = publicUrl + viewPath + recipient.trackToken
   ;(data as { [recipientKey]?: Recipient })[recipientKey] = recipient
   return data
-}
-
-function writeNodes(nodes: readonly Node[], recipient: Recipient, writer: Writer): void {
-  for (const node of nodes) {
-    if (Buffer.isBuffer(node)) writer.bytes(node)
-    else if (typeof node === 'function') {
-      const encoded = encodeValue(node(recipient))
-      if (encoded !== '') {
-        writer.ascii(encoded)
-        writer.ascii(softBreak)
-      }
-    } else writeNodes(chosen(node.branches, recipient.data), recipient, writer)
-  }
-}
-
-function countBytes(nodes: readonly Node[]): number {
-  return nodes.reduce((sum, node) => {
-    if (Buffer.isBuffer(node)) return sum + node.length
-    if (typeof node === 'function') return sum + 80
-    return sum + Math.max(0, ...node.branches.map(branch => countBytes(branch.nodes)))
-  }, 0)
-}
-
-/** Writes into a buffer that grows only when a recipient's values are unusually long. */
-class Writer {
-  buffer: Buffer
-  length = 0
-
-  constructor(buffer: Buffer) {
-    this.buffer = buffer
-  }
-
-  reserve(size: number): void {
-    if (this.length + size <= this.buffer.length) return
-    const larger = Buffer.allocUnsafe(Math.max(this.buffer.length * 2, this.length + size))
-    this.buffer.copy(larger, 0, 0, this.length)
-    this.buffer = larger
-  }
-
-  bytes(bytes: Buffer): void {
-    this.reserve(bytes.length)
-    this.buffer.set(bytes, this.length)
-    this.length += bytes.length
-  }
-
-  ascii(text: string): void {
-    this.reserve(text.length)
-    this.length += this.buffer.write(text, this.length, 'latin1')
-  }
-
-  text(text: string): void {
-    this.reserve(text.length * 3)
-    this.length += this.buffer.write(text, this.length, 'utf8')
-  }
 }

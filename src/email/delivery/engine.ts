@@ -3,7 +3,7 @@ import { isPassing, type Pool } from '../../platform/database.ts'
 import { newId } from '../../platform/ids.ts'
 import { pause } from '../../platform/jobs.ts'
 import type { Platform } from '../../platform/platform.ts'
-import { addressesOf, type Batch, type Item, leave, makeBatch, sendIdsOf } from './batch.ts'
+import { type Batch, type Item, leave, makeBatch, rangeOf, sendIdsOf } from './batch.ts'
 import { captureInOutbox } from './capture.ts'
 import type { deferralMs } from './defer.ts'
 import { campaign, type Lane, lanes } from './lanes.ts'
@@ -115,10 +115,9 @@ export function createEngine(platform: Platform, options: EngineOptions = {}): E
       const context = await contexts.get(batch.businessId, id)
       if (context) sends.set(id, context)
     }
-    const people = await store.peopleToMail(db(), batch.businessId, {
-      ...addressesOf(batch),
-      skipDeferred: batch.block !== undefined,
-    })
+    const people = batch.block
+      ? await store.peopleOfBlock(db(), batch.businessId, { ...batch.block, ...rangeOf(batch.block) })
+      : await store.peopleDeferred(db(), batch.businessId, batch.deferrals)
     const deferrals = new Map(batch.deferrals.map(one => [one.deliveryId, one]))
     const items = people.flatMap((person): Item[] => {
       const send = sends.get(sendIdOf(person.deliveryId))
@@ -132,7 +131,7 @@ export function createEngine(platform: Platform, options: EngineOptions = {}): E
           attempts: deferral?.attempts ?? 0,
           expiresAt: deferral?.expiresAt,
           pushbacks: 0,
-          avoid: new Set(),
+          avoid: undefined,
         },
       ]
     })

@@ -37,11 +37,14 @@ export function createOutcomes({ results, now, deferMs = deferralMs }: OutcomeOp
     const { deliveryId, subscriberId, email } = item.person
     const { businessId, block } = item.batch
     await results.final(businessId, {
-      ...row,
-      reply: clean(row.reply),
       deliveryId,
       subscriberId,
       email,
+      state: row.state,
+      class: row.class,
+      code: row.code,
+      reply: clean(row.reply),
+      serverId: row.serverId,
       retried: block === undefined,
       at: now(businessId),
     })
@@ -94,5 +97,10 @@ export function createOutcomes({ results, now, deferMs = deferralMs }: OutcomeOp
   }
 }
 
-/** Replies are somebody else's words: bounded, and without what the database can't hold. */
-const clean = (reply: string) => reply.replaceAll('\0', '').toWellFormed().slice(0, 1_000)
+/** Replies are somebody else's words: bounded, on one line, and without what the database can't hold. */
+const clean = (reply: string) =>
+  reply
+    .slice(0, 1_000)
+    .replaceAll(/\p{Cc}+/gu, ' ')
+    .toWellFormed()
+    .trim()

@@ -156,7 +156,7 @@ export function createRouting(
     }
     const groups = new Map<store.ServerRow | undefined, Item[]>()
     for (const item of items) {
-      const row = rows.find(one => isOpen(one) && !item.avoid.has(one.id))
+      const row = rows.find(one => isOpen(one) && !item.avoid?.has(one.id))
       groups.set(row, [...(groups.get(row) ?? []), item])
     }
     for (const [row, own] of groups) {
@@ -210,9 +210,10 @@ export function createRouting(
       await store.slowDown(db, businessId, { ...pace, perMinute: rule.perMinute, forMs: rule.forMs }).catch(() => {})
     }
     if (verdict.class === 'block' || verdict.class === 'policy') {
+      item.avoid ??= new Set()
       item.avoid.add(serverId)
       const { rows } = await candidatesFor(item.send)
-      if (rows.some(row => isOpen(row) && !item.avoid.has(row.id))) return toServer(item.send, [item], reply.text)
+      if (rows.some(row => isOpen(row) && !item.avoid?.has(row.id))) return toServer(item.send, [item], reply.text)
     }
     await outcomes.refused(item, { reply, stage, serverId })
   }

@@ -47,6 +47,9 @@ interface Job {
 type OutgoingJob = Outgoing & Job
 
 const messagesPerConnection = 1_000
+const endDot = Buffer.from('.\r\n')
+/** for the envelope of the next message, which is written behind this one */
+const envelopeRoom = 400
 const idleMs = 5_000
 const mostPushbacks = 8
 const failuresToBreak = 5
@@ -271,14 +274,17 @@ function createFeed(parts: FeedParts): Feed<OutgoingJob> {
     }
     mergeDataOf(recipient, config.publicUrl)
     turn = turn === 0 ? 1 : 0
-    const filled = job.message.fill(recipient, hooks.now(batch.businessId), buffers[turn], 3)
+    const filled = job.message.fill(recipient, hooks.now(batch.businessId), buffers[turn], endDot.length + envelopeRoom)
     buffers[turn] = filled.buffer
-    filled.buffer.write('.\r\n', filled.length, 'latin1')
+    filled.buffer.set(endDot, filled.length)
+    const length = filled.length + endDot.length
     return {
-      ...job,
+      item: job.item,
+      message: job.message,
       from: config.inboundSmtpPort > 0 ? `b+${tokens.bounce}@${config.mailDomain}` : job.message.senderAddress,
       to: person.email,
-      bytes: filled.buffer.subarray(0, filled.length + 3),
+      bytes: filled.buffer.subarray(0, length),
+      room: filled.buffer.length - length,
       eightBit: false,
     }
   }
@@ -286,8 +292,8 @@ function createFeed(parts: FeedParts): Feed<OutgoingJob> {
     const outgoing = fill(job)
     const { sign } = settings()
     if (!sign) return outgoing
-    const header = await sign(outgoing.bytes.subarray(0, outgoing.bytes.length - 3))
-    return { ...outgoing, bytes: Buffer.concat([header, outgoing.bytes]) }
+    const header = await sign(outgoing.bytes.subarray(0, outgoing.bytes.length - endDot.length))
+    return { ...outgoing, bytes: Buffer.concat([header, outgoing.bytes]), room: 0 }
   }
 
   return {

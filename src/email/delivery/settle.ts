@@ -3,8 +3,8 @@ import { beginWithRetry } from '../../platform/database.ts'
 import { emit } from '../../platform/events.ts'
 import { type Activity, recordActivities } from '../subscribers/activity.ts'
 import { suppressAddresses } from '../suppressions/suppressions.ts'
-import type { Batch } from './batch.ts'
-import { deliveryIdOf, sendIdOf } from './send-id.ts'
+import { type Batch, rangeOf } from './batch.ts'
+import { sendIdOf } from './send-id.ts'
 import { watchRates } from './stop-rules.ts'
 import * as store from './store-settle.ts'
 import type { FinalRow } from './store-work.ts'
@@ -18,32 +18,48 @@ export interface Counting {
 
 /**
  * Counts a block once all of it has results: one transaction marks the block done, adds to the send's totals and tells
- * the subscribers' part. Killed before the commit, the block is claimed again and counted then; it is never counted twice.
+ * the subscribers' part. Killed before the commit, the block is claimed again and counted then; it is never counted
+ * twice. It is counted from the log, inside the database: only who bounced is looked at one by one.
  */
 export async function settleBlock(db: Database, batch: Batch, counting: Counting): Promise<boolean> {
   const { businessId, block } = batch
   if (!block) return false
   return beginWithRetry(db, async tx => {
     const claim = { sendId: block.sendId, first: block.first, workerId: counting.workerId }
-    const locked = await store.lockBlock(tx, businessId, claim)
-    if (!locked) return false
-    const range = {
-      from: deliveryIdOf(block.sendId, block.first),
-      to: deliveryIdOf(block.sendId, block.first + locked.people - 1),
-    }
-    const finals = await store.finalsBetween(tx, businessId, range)
-    const deferred = await store.deferredBetween(tx, businessId, range)
-    if (finals.length + deferred < locked.people) return false
+    if (!(await store.lockBlock(tx, businessId, claim))) return false
+    const range = rangeOf(block)
+    const [results, deferred] = await Promise.all([
+      store.countBetween(tx, businessId, range),
+      store.deferredBetween(tx, businessId, range),
+    ])
+    if (results.reduce((sum, one) => sum + one.all, deferred) < block.people) return false
     await store.finishBlock(tx, businessId, block)
-    await count(
-      tx,
-      businessId,
-      block.sendId,
-      finals.filter(row => !row.retried),
-      counting,
-    )
+    const progress = await store.addTally(tx, businessId, block.sendId, tallyOf(results, counting), counting.now)
+    if (!progress) return true
+    const mailed = results.filter(one => one.state === 'sent' && one.first > 0)
+    const servers = mailed.flatMap(one => (counting.tellsDelivery(one.serverId) ? [one.serverId ?? ''] : []))
+    if (mailed.length > 0) await store.addSentBetween(tx, businessId, range, servers)
+    const bounces = results.some(one => one.state === 'bounced' && one.first > 0)
+      ? await store.bouncesBetween(tx, businessId, range)
+      : []
+    await tell(tx, businessId, block.sendId, { progress, finals: bounces, counting })
     return true
   })
+}
+
+function tallyOf(results: readonly store.ResultCount[], { tellsDelivery }: Counting): store.Tally {
+  const sum = (test: (one: store.ResultCount) => boolean) =>
+    results.reduce((total, one) => total + (test(one) ? one.first : 0), 0)
+  return {
+    sent: sum(one => one.state === 'sent'),
+    delivered: sum(one => one.state === 'sent' && !tellsDelivery(one.serverId)),
+    bounced: sum(one => one.state === 'bounced'),
+    suppressed: sum(one => one.state === 'suppressed'),
+    failed: sum(one => one.state === 'failed'),
+    unknown: sum(one => one.state === 'unknown'),
+    cancelled: sum(one => one.state === 'cancelled'),
+    hardBounces: sum(isHard),
+  }
 }
 
 /** Counts deferrals that came to an end. Who deletes the deferral counts it. */
@@ -51,47 +67,31 @@ export async function settleDeferrals(db: Database, batch: Batch, counting: Coun
   const { businessId } = batch
   const ids = batch.deferrals.map(one => one.deliveryId).sort()
   await beginWithRetry(db, async tx => {
-    const finals = await store.endDeferrals(tx, businessId, ids)
-    for (const sendId of [...new Set(finals.map(row => sendIdOf(row.deliveryId)))].sort())
-      await count(
-        tx,
-        businessId,
-        sendId,
-        finals.filter(row => sendIdOf(row.deliveryId) === sendId),
+    const ended = await store.endDeferrals(tx, businessId, ids)
+    for (const sendId of [...new Set(ended.map(row => sendIdOf(row.deliveryId)))].sort()) {
+      const finals = ended.filter(row => sendIdOf(row.deliveryId) === sendId)
+      const tally = tallyOf(
+        finals.map(row => ({ ...row, all: 1, first: 1 })),
         counting,
       )
+      const progress = await store.addTally(tx, businessId, sendId, tally, counting.now)
+      if (progress) await tell(tx, businessId, sendId, { progress, finals, counting })
+    }
   })
 }
 
-async function count(
+const isHard = (row: Pick<FinalRow, 'state' | 'class'>) => row.state === 'bounced' && row.class === 'hard'
+
+/** Tells subscribers what became of their mail, and the world when a send is over. */
+async function tell(
   tx: Tx,
   businessId: string,
   sendId: string,
-  finals: readonly FinalRow[],
-  { now, tellsDelivery }: Counting,
+  { progress, finals, counting }: { progress: store.SendProgress; finals: readonly FinalRow[]; counting: Counting },
 ): Promise<void> {
-  const number = (state: FinalRow['state']) => finals.filter(row => row.state === state).length
-  const isDelivered = (row: FinalRow) => row.state === 'sent' && !tellsDelivery(row.serverId)
-  const isHard = (row: FinalRow) => row.state === 'bounced' && row.class === 'hard'
-  const progress = await store.addTally(
-    tx,
-    businessId,
-    sendId,
-    {
-      sent: number('sent'),
-      delivered: finals.filter(isDelivered).length,
-      bounced: number('bounced'),
-      suppressed: number('suppressed'),
-      failed: number('failed'),
-      unknown: number('unknown'),
-      cancelled: number('cancelled'),
-      hardBounces: finals.filter(isHard).length,
-    },
-    now,
-  )
-  if (!progress) return
+  const { now, tellsDelivery } = counting
   const activities = finals.flatMap(row =>
-    activitiesOf(row, progress, { delivered: isDelivered(row), hard: isHard(row) }),
+    activitiesOf(row, progress, { delivered: !tellsDelivery(row.serverId), hard: isHard(row) }),
   )
   await recordActivities(tx, businessId, activities)
   // Addresses that are nobody's subscription are suppressed too: they don't exist for the next send either.

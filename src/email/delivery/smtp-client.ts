@@ -7,6 +7,8 @@ export interface Outgoing {
   from: string
   to: string
   bytes: Buffer
+  /** how many bytes of the memory behind them are free: the next envelope is put there, so that both are one write */
+  room?: number
   /** some byte is above 127 */
   eightBit: boolean
 }
@@ -71,7 +73,8 @@ export async function sendOver<T extends Outgoing>(
         left--
       }
       enveloped = undefined
-      const refused = await line.readEnvelope(message)
+      const atHand = line.envelopeAtHand()
+      const refused = atHand ? undefined : await line.readEnvelope(message)
       if (refused) {
         settle(message, refused)
         if (line.over) break
@@ -143,6 +146,11 @@ class Line<T extends Outgoing> {
     if (this.offers.pipelining) this.session.socket.write(this.envelopeText(message))
   }
 
+  /** True when the server's answers to the envelope have come and it waits for the body: the usual case, without a wait. */
+  envelopeAtHand(): boolean {
+    return this.offers.pipelining && !this.resetFirst && this.session.replies.takeEnvelope()
+  }
+
   private envelopeText(message: T): string {
     const reset = this.resetFirst ? 'RSET\r\n' : ''
     return `${reset}${this.envelope(message).join('\r\n')}\r\n`
@@ -202,12 +210,8 @@ class Line<T extends Outgoing> {
   /** Writes the body with its end dot, and the next envelope behind it. */
   async finish(message: T, following: T | undefined): Promise<Outcome> {
     const { socket, replies } = this.session
-    if (following) {
-      socket.cork()
-      socket.write(message.bytes)
-      socket.write(this.envelopeText(following))
-      socket.uncork()
-    } else socket.write(message.bytes)
+    if (following) this.writeWith(message, this.envelopeText(following))
+    else socket.write(message.bytes)
     try {
       const reply = await replies.one(this.endMs)
       if (reply.code === 421) this.over = true
@@ -216,6 +220,21 @@ class Line<T extends Outgoing> {
       this.over = true
       return { kind: 'unknown', error: messageOf(error) }
     }
+  }
+
+  private writeWith({ bytes, room = 0 }: T, envelope: string): void {
+    const { socket } = this.session
+    const size = Buffer.byteLength(envelope)
+    if (size <= room) {
+      const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length + size)
+      whole.write(envelope, bytes.length, 'utf8')
+      socket.write(whole)
+      return
+    }
+    socket.cork()
+    socket.write(bytes)
+    socket.write(envelope)
+    socket.uncork()
   }
 
   destroy(): void {

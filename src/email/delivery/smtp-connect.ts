@@ -1,5 +1,5 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
-import { connect as connectTls, type TLSSocket } from 'node:tls'
+import { connect as connectTls, type TLSSocket, type ConnectionOptions as TlsOptions } from 'node:tls'
 import { ReplyReader, type SmtpReply } from './smtp-replies.ts'
 
 export interface SmtpServer {
@@ -51,9 +51,11 @@ const tlsSessions = new Map<string, Buffer>()
 /** Greeting, EHLO, STARTTLS and AUTH, up to the point where the first envelope may be written. */
 export async function openSession(server: SmtpServer, signal?: AbortSignal): Promise<OpenSession> {
   const commandMs = server.commandTimeoutMs ?? 300_000
-  let socket = await openSocket(server, signal)
+  const reading: Reading = { take: () => {} }
+  let socket = await openSocket(server, reading, signal)
   socket.setNoDelay(true)
   const replies = new ReplyReader(socket)
+  reading.take = chunk => replies.take(chunk)
   try {
     const command = async (line: string, stage: string, expected = 2) => {
       if (line !== '') socket.write(`${line}\r\n`)
@@ -121,11 +123,33 @@ async function authenticate(command: Command, methods: string, server: SmtpServe
   }
 }
 
-function openSocket(server: SmtpServer, signal: AbortSignal | undefined): Promise<Socket> {
+/** Who takes what a socket reads. */
+interface Reading {
+  take(chunk: Buffer): void
+}
+
+const readBytes = 4_096
+
+/** One small buffer for all that a server ever says: a stream would take 64 KB of memory for each of its short replies. */
+const intoOneBuffer = (reading: Reading) => ({
+  onread: {
+    buffer: Buffer.allocUnsafeSlow(readBytes),
+    callback(length: number, buffer: Uint8Array) {
+      reading.take((buffer as Buffer).subarray(0, length))
+      return true
+    },
+  },
+})
+
+function openSocket(server: SmtpServer, reading: Reading, signal: AbortSignal | undefined): Promise<Socket> {
   const { host, port } = server
   return new Promise((resolve, reject) => {
     const secure = server.security === 'tls'
-    const socket = secure ? connectTls({ host, port, ...tlsOptions(server) }) : connectTcp({ host, port })
+    // A socket that will be wrapped for STARTTLS must stay a stream.
+    const own = server.security === 'starttls' ? {} : intoOneBuffer(reading)
+    const socket = secure
+      ? connectTls({ host, port, ...own, ...tlsOptions(server) } as TlsOptions)
+      : connectTcp({ host, port, ...own })
     const timer = setTimeout(() => end(new Error('connecting took too long')), server.connectTimeoutMs ?? 30_000)
     const aborted = () => end(new Error('stopped while connecting'))
     const end = (error?: Error) => {

@@ -1,4 +1,5 @@
 import { type Db, first, type Tx } from '../../platform/database.ts'
+import { mailedAfter, mailedEntry } from '../subscribers/store-mailed.ts'
 import type { FinalRow } from './store-work.ts'
 
 const finals = (
@@ -14,9 +15,48 @@ export const lockBlock = (tx: Tx, businessId: string, claim: { sendId: string; f
       and claimed_by = ${claim.workerId}
     for update`.then(first)
 
-export const finalsBetween = (db: Db, businessId: string, range: { from: string; to: string }) => db<FinalRow[]>`
+export interface ResultCount {
+  state: FinalRow['state']
+  class: string
+  serverId: string | null
+  /** with those that came to their end after being deferred; those are counted one by one, not with their block */
+  all: number
+  first: number
+}
+
+export const countBetween = (db: Db, businessId: string, range: { from: string; to: string }) => db<ResultCount[]>`
+  select state, class, server_id as "serverId", count(*)::int as all, count(*) filter (where not retried)::int as first
+  from email_delivery where business_id = ${businessId} and id between ${range.from} and ${range.to}
+  group by state, class, server_id`
+
+export const bouncesBetween = (db: Db, businessId: string, range: { from: string; to: string }) => db<FinalRow[]>`
   select ${finals(db)} from email_delivery d
-  where d.business_id = ${businessId} and d.id between ${range.from} and ${range.to}`
+  where d.business_id = ${businessId} and d.id between ${range.from} and ${range.to} and d.state = 'bounced' and not d.retried`
+
+/**
+ * Tells the subscribers of a block that they were mailed: what recordActivities does for sent and delivered, but from
+ * the log itself and in a few bytes, because nothing else happens to people so often. Nobody of a block can have been
+ * erased since: erasure comes days after deletion.
+ */
+export const addSentBetween = (
+  tx: Tx,
+  businessId: string,
+  range: { from: string; to: string },
+  serversThatTellDelivery: string[],
+) => {
+  const delivered = tx`coalesce(d.server_id <> all(${serversThatTellDelivery}::text[]), true)`
+  return tx`
+    insert into email_subscriber_activity as a (business_id, subscriber_id, total_sent, total_delivered, mailed)
+    select ${businessId}, d.subscriber_id, 1, ${delivered}::int,
+      ${mailedEntry(tx, { id: tx`d.id`, at: tx`d.at`, delivered })}
+    from email_delivery d
+    where d.business_id = ${businessId} and d.id between ${range.from} and ${range.to}
+      and d.state = 'sent' and not d.retried and d.subscriber_id is not null
+    order by d.subscriber_id
+    on conflict (business_id, subscriber_id) do update set total_sent = a.total_sent + 1,
+      total_delivered = a.total_delivered + excluded.total_delivered,
+      mailed = ${mailedAfter(tx, tx`excluded.mailed`, tx`a.mailed`)}`
+}
 
 export const deferredBetween = (db: Db, businessId: string, range: { from: string; to: string }) =>
   db<{ count: number }[]>`

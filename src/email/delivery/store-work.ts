@@ -12,10 +12,9 @@ export const forgetBusiness = (db: Db, businessId: string, version: bigint) => d
 
 export interface ClaimedBlock {
   sendId: string
+  /** place of its first person in the audience */
   first: number
-  emails: string[]
-  /** empty where the address is no subscriber's */
-  subscriberIds: string[]
+  people: number
 }
 
 /** Takes the next free block, oldest send first. A claim that ran out is free: its holder is dead. */
@@ -34,7 +33,7 @@ export const claimBlock = (db: Db, businessId: string, claim: { lane: Lane; work
     update email_block b
     set claimed_by = ${claim.workerId}, claimed_until = now() + ${claim.leaseMs} * interval '1 millisecond'
     from free where b.business_id = ${businessId} and b.send_id = free.id and b.first = free.first
-    returning b.send_id as "sendId", b.first, b.emails, b.subscriber_ids as "subscriberIds"`.then(first)
+    returning b.send_id as "sendId", b.first, cardinality(b.emails) as people`.then(first)
 
 export interface ClaimedDeferral {
   deliveryId: string
@@ -119,29 +118,43 @@ export interface Person {
   deleted: boolean
 }
 
-/** Those of a batch who have no result yet, with what a template may say about them, and whether they may still be mailed. */
-export const peopleToMail = (
-  db: Db,
-  businessId: string,
-  batch: {
-    deliveryIds: string[]
-    emails: string[]
-    subscriberIds: (string | null)[]
-    /** of a block: who was deferred is somebody else's work now */
-    skipDeferred: boolean
-  },
-) => db<Person[]>`
-  select one.id as "deliveryId", one.email, s.id as "subscriberId", s.first_name as "firstName", s.last_name as "lastName",
-    s.mobile, s.country, s.city, s.date_of_birth as "dateOfBirth", s.lead_score as "leadScore",
-    s.custom_fields as "customFields",
-    x.type as suppression, s.status, one.subscriber_id <> '' and (s.id is null or s.delete_after is not null) as deleted
-  from unnest(${batch.deliveryIds}::text[], ${batch.emails}::text[], ${batch.subscriberIds.map(id => id ?? '')}::text[])
-    as one (id, email, subscriber_id)
+/** What a template may say about the people `one`, and whether they may still be mailed. */
+const personColumns = (db: Db) => db`
+  one.email, s.id as "subscriberId", s.first_name as "firstName", s.last_name as "lastName",
+  s.mobile, s.country, s.city, s.date_of_birth as "dateOfBirth", s.lead_score as "leadScore",
+  s.custom_fields as "customFields", x.type as suppression, s.status,
+  one.subscriber_id <> '' and (s.id is null or s.delete_after is not null) as deleted`
+const personTables = (db: Db, businessId: string) => db`
   left join email_subscriber s on s.business_id = ${businessId} and s.id = one.subscriber_id
-  left join email_suppression x on x.business_id = ${businessId} and x.address = lower(one.email)
-  left join email_delivery d on d.business_id = ${businessId} and d.id = one.id
-  left join email_deferral f on ${batch.skipDeferred} and f.business_id = ${businessId} and f.delivery_id = one.id
-  where d.id is null and f.delivery_id is null
+  left join email_suppression x on x.business_id = ${businessId} and x.address = lower(one.email)`
+
+/**
+ * Those of a block who have neither a result nor a deferral, which is everybody unless it was claimed before. What is
+ * gone is read as a range, not person by person.
+ */
+export const peopleOfBlock = (db: Db, businessId: string, block: ClaimedBlock & { from: string; to: string }) => db<
+  Person[]
+>`
+  with gone as materialized (
+    select id from email_delivery where business_id = ${businessId} and id between ${block.from} and ${block.to}
+    union all
+    select delivery_id from email_deferral where business_id = ${businessId} and delivery_id between ${block.from} and ${block.to}
+  )
+  select left(${block.sendId}, 16) || lpad(to_hex(${block.first}::int + one.number - 1), 8, '0') as "deliveryId", ${personColumns(db)}
+  from email_block b
+  cross join lateral unnest(b.emails, b.subscriber_ids) with ordinality as one (email, subscriber_id, number)
+  ${personTables(db, businessId)}
+  where b.business_id = ${businessId} and b.send_id = ${block.sendId} and b.first = ${block.first}
+    and (not exists (select from gone)
+      or left(${block.sendId}, 16) || lpad(to_hex(${block.first}::int + one.number - 1), 8, '0') not in (select id from gone))`
+
+/** Those of the deferrals who have no result yet. */
+export const peopleDeferred = (db: Db, businessId: string, deferrals: readonly ClaimedDeferral[]) => db<Person[]>`
+  select one.id as "deliveryId", ${personColumns(db)}
+  from unnest(${deferrals.map(one => one.deliveryId)}::text[], ${deferrals.map(one => one.email)}::text[],
+    ${deferrals.map(one => one.subscriberId ?? '')}::text[]) as one (id, email, subscriber_id)
+  ${personTables(db, businessId)}
+  where not exists (select from email_delivery d where d.business_id = ${businessId} and d.id = one.id)
   order by one.id`
 
 export interface SendRow {
@@ -288,17 +301,34 @@ export interface FinalRow {
   at: Date
 }
 
-/** The log. A second result for the same delivery changes nothing: exactly one final state each. */
-export const insertFinals = (db: Db, rows: readonly (FinalRow & { businessId: string })[]) => db`
+/** What results that came together mostly share. */
+export type SharedResult = Pick<FinalRow, 'state' | 'class' | 'code' | 'serverId' | 'retried' | 'at'>
+
+/**
+ * The log. Columns travel as lines of one text, which costs both sides a fraction of an array; neither ids nor addresses
+ * nor replies hold a line end. A delivery that has a result already fails the statement.
+ */
+export const insertFinals = (db: Db, businessId: string, shared: SharedResult, rows: readonly FinalRow[]) =>
+  db`${finalsFrom(db, businessId, shared, rows)}`
+
+/** A second result for the same delivery changes nothing: exactly one final state each. Costs a third more. */
+export const insertMissingFinals = (db: Db, businessId: string, shared: SharedResult, rows: readonly FinalRow[]) =>
+  db`${finalsFrom(db, businessId, shared, rows)} on conflict do nothing`
+
+const finalsFrom = (db: Db, businessId: string, shared: SharedResult, rows: readonly FinalRow[]) => db`
   insert into email_delivery (business_id, id, subscriber_id, email, state, class, code, reply, server_id, retried, at)
-  select business_id, id, subscriber_id, email, state, class, code, reply, server_id, retried <> 0, at
-  from unnest(${rows.map(row => row.businessId)}::text[], ${rows.map(row => row.deliveryId)}::text[],
-    ${rows.map(row => row.subscriberId) as string[]}::text[], ${rows.map(row => row.email)}::text[],
-    ${rows.map(row => row.state)}::text[], ${rows.map(row => row.class)}::text[], ${rows.map(row => row.code)}::int2[],
-    ${rows.map(row => row.reply)}::text[], ${rows.map(row => row.serverId) as string[]}::text[],
-    ${rows.map(row => Number(row.retried))}::int[], ${rows.map(row => row.at.toISOString())}::timestamptz[])
-    as one (business_id, id, subscriber_id, email, state, class, code, reply, server_id, retried, at)
-  on conflict do nothing`
+  select ${businessId}, id, nullif(subscriber_id, ''), email, ${shared.state}, ${shared.class}, ${shared.code}::int2,
+    coalesce(reply, ''), ${shared.serverId}, ${shared.retried}, ${shared.at}
+  from unnest(string_to_array(${lines(rows, row => row.deliveryId)}, chr(10)),
+    string_to_array(${lines(rows, row => row.subscriberId ?? '')}, chr(10)),
+    string_to_array(${lines(rows, row => row.email)}, chr(10)),
+    string_to_array(${lines(rows, row => row.reply)}, chr(10))) as one (id, subscriber_id, email, reply)`
+
+function lines(rows: readonly FinalRow[], column: (row: FinalRow) => string): string {
+  let text = column(rows[0] as FinalRow)
+  for (let i = 1; i < rows.length; i++) text += `\n${column(rows[i] as FinalRow)}`
+  return text
+}
 
 export interface DeferredRow {
   deliveryId: string

@@ -26,7 +26,10 @@ export function tokensOf(secrets: Secrets, { businessId, deliveryId }: DeliveryN
   return {
     track: name + signature.slice(0, partChars),
     unsubscribe: name + signature.slice(partChars, 2 * partChars),
-    bounce: base32(Buffer.from(businessId + deliveryId, 'hex')) + base32(bounceBytes(signature)),
+    // Only where bounces come back to us is it wanted.
+    get bounce() {
+      return base32(Buffer.from(businessId + deliveryId, 'hex')) + base32(bounceBytes(signature))
+    },
   }
 }
 

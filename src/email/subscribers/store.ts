@@ -4,6 +4,7 @@ import { namesExpression } from '../segments/store.ts'
 import type { RuleContext } from '../segments/store-rules.ts'
 import type { Status, SubscriberKey } from './schema.ts'
 import { type Fragment, lockedRows, logCreated, logDifference } from './store-changes.ts'
+import { type MailedEntry, mailedOf } from './store-mailed.ts'
 
 /** A subscriber as stored, with the names of what it belongs to. */
 export interface SubscriberRow {
@@ -23,7 +24,8 @@ export interface SubscriberRow {
   source: string
   customFields: Record<string, unknown>
   activity: [string, number, string, 0 | 1][]
-  campaignDetails: { _id: string; campaignId: string; campaignName: string }[]
+  campaigns: { _id: string; campaignId: string; campaignName: string }[]
+  mailed: MailedEntry[]
   totalSent: number
   totalDelivered: number
   totalOpens: number
@@ -48,7 +50,7 @@ const wholeRows = (db: Db, context: RuleContext, segments: readonly SegmentRow[]
     case when s.list_numbers = '{}' then '{}' else array(select l.name from unnest(s.list_numbers) with ordinality as n (number, place)
       join email_list l on l.business_id = s.business_id and l.number = n.number order by n.place) end as lists,
     ${namesExpression(db, context, segments)} as segments,
-    coalesce(a.activity, '[]') as activity, coalesce(a.campaigns, '[]') as "campaignDetails",
+    coalesce(a.activity, '[]') as activity, coalesce(a.campaigns, '[]') as campaigns, ${mailedOf(db)} as mailed,
     coalesce(a.total_sent, 0) as "totalSent", coalesce(a.total_delivered, 0) as "totalDelivered",
     coalesce(a.total_opens, 0) as "totalOpens", coalesce(a.total_unique_opens, 0) as "totalUniqueOpens",
     coalesce(a.total_unique_click, 0) as "totalUniqueClick", coalesce(a.total_clicks, 0) as "totalClicks",

@@ -4,6 +4,7 @@ import type { Db } from '../../platform/database.ts'
 import { customFieldsOf } from '../custom-fields/custom-fields.ts'
 import * as segments from '../segments/store.ts'
 import type { RuleContext } from '../segments/store-rules.ts'
+import { historyOf } from './history.ts'
 import type { Subscriber, SubscriberKey } from './schema.ts'
 import * as store from './store.ts'
 
@@ -38,9 +39,9 @@ export async function subscribersByIds(db: Db, reading: Reading, ids: string[]):
 }
 
 function toSubscriber(reading: Reading, row: store.SubscriberRow): Subscriber {
-  const { suppressionType, suppressionReason, suppressedAt, suppressionUpdatedAt, activity, customFields, ...plain } =
-    row
-  const names = new Map(row.campaignDetails.map(one => [one.campaignId, one.campaignName]))
+  const { suppressionType, suppressionReason, suppressedAt, suppressionUpdatedAt, customFields, mailed, ...rest } = row
+  const { activity, campaigns, ...plain } = { ...rest, ...historyOf({ ...rest, mailed }) }
+  const names = new Map(campaigns.map(one => [one.campaignId, one.campaignName]))
   return {
     ...plain,
     userId: reading.business.userId,
@@ -48,6 +49,7 @@ function toSubscriber(reading: Reading, row: store.SubscriberRow): Subscriber {
     customFields: Object.fromEntries(
       reading.customFields.flatMap(({ key }) => (key in customFields ? [[key, customFields[key]]] : [])),
     ),
+    campaignDetails: campaigns,
     activity: activity.map(([type, at, campaignId, machine]) => ({
       type: type as Subscriber['activity'][number]['type'],
       campaignId,
