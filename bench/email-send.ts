@@ -302,6 +302,7 @@ try {
   }
 } finally {
   table(rows)
+  if (process.env.BENCH_OUTPUT) console.log(program.output())
   sink.kill()
   await db.end()
   await program.stop()

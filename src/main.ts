@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { setFlagsFromString } from 'node:v8'
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { accountCommand } from './cli/account.ts'
 import { auditCommand } from './cli/audit.ts'
 import { type Command, UsageError } from './cli/command.ts'
@@ -111,11 +111,26 @@ async function serve(config: Config, env: Environment): Promise<void> {
   letMemoryGrow()
 }
 
+/** Space for young objects, both halves; beyond it more memory buys little speed. */
+const youngBytes = 30e6
+
 /**
  * Starting allocates much that is gone a moment later. bin/pennypost holds the space for young objects small until here,
- * because once grown it stays: an idle program would keep 40 MB it never needs. From now on it grows with the load.
+ * because once grown it stays: an idle program would keep 40 MB it never needs. From now on it grows with the load, up to
+ * a bound; and old objects are looked through when they are half as many again, not when they have doubled.
  */
-const letMemoryGrow = () => setFlagsFromString('--semi-space-growth-factor=2')
+function letMemoryGrow(): void {
+  setFlagsFromString('--heap-growing-percent=50')
+  let factor = 0
+  const keepBound = () => {
+    const young = getHeapSpaceStatistics().find(space => space.space_name === 'new_space')
+    const wanted = (young?.space_size ?? 0) >= youngBytes ? 1 : 2
+    if (wanted !== factor) setFlagsFromString(`--semi-space-growth-factor=${wanted}`)
+    factor = wanted
+  }
+  keepBound()
+  setInterval(keepBound, 100).unref()
+}
 
 type Ground = Awaited<ReturnType<typeof openGround>>
 

@@ -35,13 +35,22 @@ function encodeLine(line: string): string {
   return done + current
 }
 
-const shortAndPlain = /^[!-<>-~][ -<>-~]{0,70}$/
+const plainText = /^[!-<>-~](?:[ -<>-~]*[!-<>-~])?$/
+/** Short of the limit, so that a dot which begins a line can be written with three characters. */
+const plainLine = 72
 
 /** A value between soft breaks: mostly short and plain, and then it is its own encoding. */
 export function encodeValue(value: string): string {
   if (value === '') return ''
-  if (shortAndPlain.test(value) && value.charCodeAt(0) !== 46) return value
-  const encoded = encodeQuotedPrintable(value)
-  // A blank at the end is followed by a soft break, so nothing can strip it.
+  // A blank at the end would be followed by a soft break, so nothing could strip it; the long way handles it all the same.
+  if (!plainText.test(value)) return encodeQuotedPrintable(value)
+  if (value.length <= plainLine) return value.charCodeAt(0) === dot ? `=2E${value.slice(1)}` : value
+  let encoded = ''
+  for (let from = 0; from < value.length; from += plainLine) {
+    const line = value.slice(from, from + plainLine)
+    encoded += (from > 0 ? softBreak : '') + (line.charCodeAt(0) === dot ? `=2E${line.slice(1)}` : line)
+  }
   return encoded
 }
+
+const dot = 46

@@ -12,7 +12,7 @@ export interface ResultLog {
 const mostPerCommit = 1_000
 
 /** More would only split the rows over more commits; fewer would let a result wait for a commit it is not part of. */
-const commitsAtOnce = Number(process.env.COMMITS ?? 3)
+const commitsAtOnce = 1
 
 /**
  * A few commits at a time: what comes while they run goes into the next one, so that a busy engine writes many rows

@@ -157,7 +157,7 @@ export function createRouting(
     const groups = new Map<store.ServerRow | undefined, Item[]>()
     for (const item of items) {
       const row = rows.find(one => isOpen(one) && !item.avoid?.has(one.id))
-      groups.set(row, [...(groups.get(row) ?? []), item])
+      addTo(groups, row, item)
     }
     for (const [row, own] of groups) {
       if (row) await paced(send, row, own)
@@ -176,7 +176,7 @@ export function createRouting(
     for (const item of items) {
       const provider = slow.length > 0 ? providerOf(item.person.email) : ''
       const pace = slow.find(one => one.provider === provider)
-      if (pace) waiting.set(pace, [...(waiting.get(pace) ?? []), item])
+      if (pace) addTo(waiting, pace, item)
       else go.push(item)
     }
     for (const [pace, own] of waiting) {
@@ -238,6 +238,12 @@ export function createRouting(
 
 function bySend(items: readonly Item[]): Map<SendContext, Item[]> {
   const groups = new Map<SendContext, Item[]>()
-  for (const item of items) groups.set(item.send, [...(groups.get(item.send) ?? []), item])
+  for (const item of items) addTo(groups, item.send, item)
   return groups
+}
+
+function addTo<K>(groups: Map<K, Item[]>, key: K, item: Item): void {
+  const known = groups.get(key)
+  if (known) known.push(item)
+  else groups.set(key, [item])
 }

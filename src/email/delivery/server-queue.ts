@@ -1,13 +1,13 @@
 import type { Platform } from '../../platform/platform.ts'
 import { type Item, leave, mayStart } from './batch.ts'
-import { type CompiledMessage, mergeDataOf } from './compile-message.ts'
+import type { CompiledMessage } from './compile-message.ts'
 import type { Signer } from './dkim.ts'
+import { createFeed, endDot, envelopeRoom, fillJob, type Job, type OutgoingJob } from './feed.ts'
 import { individual } from './lanes.ts'
-import { mergeDataFor } from './merge-data.ts'
 import type { Outcomes } from './outcomes.ts'
-import { type Feed, type Outcome, type Outgoing, sendOver } from './smtp-client.ts'
+import { createSignAhead } from './sign-ahead.ts'
+import { type Outcome, sendOver } from './smtp-client.ts'
 import { SmtpRefused, type SmtpServer } from './smtp-connect.ts'
-import { tokensOf } from './tokens.ts'
 
 /** What waits for one server in this process, and the connections that take it there. */
 export interface ServerQueue {
@@ -40,17 +40,7 @@ export interface QueueHooks {
   takeTurns(count: number, perSecond: number): Promise<Date | undefined>
 }
 
-interface Job {
-  item: Item
-  message: CompiledMessage
-}
-type OutgoingJob = Outgoing & Job
-
 const messagesPerConnection = 1_000
-const endDot = Buffer.from('.\r\n')
-/** for the envelope of the next message, which is written behind this one */
-const envelopeRoom = 400
-const idleMs = 5_000
 const mostPushbacks = 8
 const failuresToBreak = 5
 
@@ -73,6 +63,26 @@ export function createServerQueue(first: QueueSettings, hooks: QueueHooks): Serv
   const wake = () => {
     for (const waiter of waiters) waiter()
   }
+  const ahead = createSignAhead<Job, OutgoingJob>({
+    next: reserved => nextJob(reserved),
+    async prepare(job) {
+      const outgoing = fillJob(job, hooks, Buffer.alloc(0))
+      const { sign } = settings
+      if (!sign) return outgoing
+      const header = await sign(outgoing.bytes.subarray(0, outgoing.bytes.length - endDot.length))
+      const length = header.length + outgoing.bytes.length
+      const bytes = Buffer.allocUnsafeSlow(length + envelopeRoom)
+      bytes.write(header, 0, 'latin1')
+      bytes.set(outgoing.bytes, header.length)
+      return { ...outgoing, bytes: bytes.subarray(0, length), room: envelopeRoom }
+    },
+    onFailed: (job, error) => void back(job, `signing failed: ${error.message}`),
+    onReady: () => {
+      wake()
+      open()
+    },
+  })
+  const waitingCount = () => lanes[0].length + lanes[1].length
   const wakeAt = (time: number) => {
     const go = () => {
       wake()
@@ -94,7 +104,7 @@ export function createServerQueue(first: QueueSettings, hooks: QueueHooks): Serv
   const leaseTurns = async () => {
     leasing = true
     const perSecond = settings.maxPerSecond
-    const count = Math.max(1, Math.min(Math.ceil(perSecond / 5), lanes[0].length + lanes[1].length))
+    const count = Math.max(1, Math.min(Math.ceil(perSecond / 5), waitingCount()))
     const start = await hooks.takeTurns(count, perSecond).catch(() => undefined)
     leasing = false
     if (start) for (let i = 0; i < count; i++) turns.push(start.getTime() + (i * 1_000) / perSecond)
@@ -163,7 +173,7 @@ export function createServerQueue(first: QueueSettings, hooks: QueueHooks): Serv
     backOff()
     if (failures < failuresToBreak) return
     failures = 0
-    const jobs = [...lanes[0].splice(0), ...lanes[1].splice(0)]
+    const jobs = [...lanes[0].splice(0), ...lanes[1].splice(0), ...ahead.giveBack()]
     hooks.onBroken(error.message, jobs)
   }
 
@@ -171,6 +181,7 @@ export function createServerQueue(first: QueueSettings, hooks: QueueHooks): Serv
     const feed = createFeed({
       reserved,
       nextJob,
+      ahead,
       settle,
       hooks,
       settings: () => settings,
@@ -200,7 +211,8 @@ export function createServerQueue(first: QueueSettings, hooks: QueueHooks): Serv
     if (stopping || Date.now() < pausedUntil) return
     const reserve = Math.min(2, settings.maxConnections - 1)
     const most = Math.max(1, Math.min(limit, settings.maxConnections) - reserve)
-    const work = lanes[0].length + lanes[1].length
+    if (settings.sign) ahead.pump()
+    const work = waitingCount() + ahead.size
     while (connections < Math.min(most, work)) {
       connections++
       void connection(false)
@@ -228,13 +240,15 @@ export function createServerQueue(first: QueueSettings, hooks: QueueHooks): Serv
         lane.splice(0, lane.length, ...lane.filter(job => !gone.includes(job)))
         for (const job of gone) leave(job.item)
       }
+      ahead.drop(false)
     },
     get idle() {
-      return connections + reservedConnections + lanes[0].length + lanes[1].length === 0
+      return connections + reservedConnections + waitingCount() + ahead.size === 0
     },
     async stop(timeoutMs) {
       stopping = true
       for (const job of [...lanes[0].splice(0), ...lanes[1].splice(0)]) leave(job.item)
+      ahead.drop(true)
       wake()
       const until = Date.now() + timeoutMs
       while (connections + reservedConnections > 0 && Date.now() < until)
@@ -242,84 +256,5 @@ export function createServerQueue(first: QueueSettings, hooks: QueueHooks): Serv
       abort.abort()
       for (const job of [...lanes[0].splice(0), ...lanes[1].splice(0)]) leave(job.item)
     },
-  }
-}
-
-interface FeedParts {
-  reserved: boolean
-  nextJob(reserved: boolean): Job | undefined
-  settle(job: OutgoingJob, outcome: Outcome): Promise<void>
-  hooks: QueueHooks
-  settings(): QueueSettings
-  waiters: Set<() => void>
-  stopping(): boolean
-}
-
-/** What one connection takes from the queue. Two buffers take turns: one is filled while the other is on the wire. */
-function createFeed(parts: FeedParts): Feed<OutgoingJob> {
-  const { reserved, nextJob, hooks, settings, waiters, stopping } = parts
-  const buffers: [Buffer, Buffer] = [Buffer.alloc(0), Buffer.alloc(0)]
-  let turn: 0 | 1 = 0
-
-  const fill = (job: Job): OutgoingJob => {
-    const { config, secrets } = hooks.platform
-    const { batch, person } = job.item
-    const tokens = tokensOf(secrets, { businessId: batch.businessId, deliveryId: person.deliveryId })
-    const recipient = {
-      deliveryId: person.deliveryId,
-      email: person.email,
-      trackToken: tokens.track,
-      unsubscribeToken: tokens.unsubscribe,
-      data: mergeDataFor(person),
-    }
-    mergeDataOf(recipient, config.publicUrl)
-    turn = turn === 0 ? 1 : 0
-    const filled = job.message.fill(recipient, hooks.now(batch.businessId), buffers[turn], endDot.length + envelopeRoom)
-    buffers[turn] = filled.buffer
-    filled.buffer.set(endDot, filled.length)
-    const length = filled.length + endDot.length
-    return {
-      item: job.item,
-      message: job.message,
-      from: config.inboundSmtpPort > 0 ? `b+${tokens.bounce}@${config.mailDomain}` : job.message.senderAddress,
-      to: person.email,
-      bytes: filled.buffer.subarray(0, length),
-      room: filled.buffer.length - length,
-      eightBit: false,
-    }
-  }
-  const signed = async (job: Job): Promise<OutgoingJob> => {
-    const outgoing = fill(job)
-    const { sign } = settings()
-    if (!sign) return outgoing
-    const header = await sign(outgoing.bytes.subarray(0, outgoing.bytes.length - endDot.length))
-    return { ...outgoing, bytes: Buffer.concat([header, outgoing.bytes]), room: 0 }
-  }
-
-  return {
-    async next() {
-      const until = Date.now() + idleMs
-      for (;;) {
-        const job = nextJob(reserved)
-        if (job) return signed(job)
-        if (stopping() || Date.now() >= until) return undefined
-        await new Promise<void>(resolve => {
-          const end = () => {
-            clearTimeout(timer)
-            waiters.delete(end)
-            resolve()
-          }
-          const timer = setTimeout(end, until - Date.now())
-          waiters.add(end)
-        })
-      }
-    },
-    take() {
-      if (settings().sign || stopping()) return undefined
-      const job = nextJob(reserved)
-      return job && fill(job)
-    },
-    mayFinish: job => Date.now() < job.item.batch.leaseUntil - 500,
-    settle: parts.settle,
   }
 }

@@ -49,9 +49,11 @@ export async function sendOver<T extends Outgoing>(
   options.onOpen?.()
   const line = new Line<T>(session, server)
   let durable: Promise<void> = Promise.resolve()
+  let current: T | undefined
   let enveloped: T | undefined
   let left = options.messagesPerConnection
   const settle = (message: T, outcome: Outcome) => {
+    current = undefined
     durable = feed.settle(message, outcome)
     // The next wait for it sees the failure; without this line it would count as unhandled until then.
     durable.catch(() => {})
@@ -72,14 +74,24 @@ export async function sendOver<T extends Outgoing>(
         line.writeEnvelope(message)
         left--
       }
+      current = message
       enveloped = undefined
       const atHand = line.envelopeAtHand()
       const refused = atHand ? undefined : await line.readEnvelope(message)
       if (refused) {
+        await durable
         settle(message, refused)
         if (line.over) break
         continue
       }
+      // Made ready while the result before is being written, so that the end dot can follow at once.
+      const following = line.offers.pipelining && left > 0 ? feed.take() : undefined
+      const early = following && line.refusalBefore(following)
+      if (following && !early) {
+        enveloped = following
+        left--
+      }
+      if (following && early) await feed.settle(following, early)
       await durable
       if (!feed.mayFinish(message)) {
         // After 354 only closing the connection takes a message back; a lone dot would deliver an empty one.
@@ -87,19 +99,15 @@ export async function sendOver<T extends Outgoing>(
         line.destroy()
         break
       }
-      const following = line.offers.pipelining && left > 0 ? feed.take() : undefined
-      const early = following && line.refusalBefore(following)
-      if (following && !early) {
-        enveloped = following
-        left--
-      }
       settle(message, await line.finish(message, enveloped))
-      if (following && early) await feed.settle(following, early)
       if (line.over) break
     }
     await durable
   } finally {
-    if (enveloped) await feed.settle(enveloped, { kind: 'untried', error: 'the connection ended' }).catch(() => {})
+    // After 354 nothing but the end of the connection is safe to write.
+    if (current) line.destroy()
+    for (const message of [current, enveloped])
+      if (message) await feed.settle(message, { kind: 'untried', error: 'the connection ended' }).catch(() => {})
     line.close()
   }
 }
