@@ -21,6 +21,7 @@ export function bodyReader<T extends TSchema>(schema: T, fields: TextFields = {}
     if (typeof read === 'object' && read !== null && !Array.isArray(read)) {
       const record = read as Record<string, unknown>
       for (const field of jsonText) if (field in record) record[field] = fromJsonText(record[field])
+      if (jsonText.includes('attributes') && isPair(record.attributes)) record.attributes = [record.attributes]
       for (const field of commaText) if (field in record) record[field] = fromCommaText(fromJsonText(record[field]))
     }
     const { error, value } = validate(read) as { error?: Error; value?: unknown }
@@ -28,6 +29,9 @@ export function bodyReader<T extends TSchema>(schema: T, fields: TextFields = {}
     return value as Static<T>
   }
 }
+
+/** One custom field needs no array around it. */
+const isPair = (value: unknown) => typeof value === 'object' && value !== null && 'name' in value && 'value' in value
 
 function fromJsonText(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{"]/.test(value)) return value

@@ -360,6 +360,9 @@ describe('PUT /contacts/{id}', () => {
   })
 
   test('attributes merge, and an empty value removes', async () => {
+    expect((await put({ attributes: { name: 'city', value: 'Rome' } })).body.data.attributes).toMatchObject([
+      { value: 'Rome' },
+    ])
     const changed = await put({ attributes: [{ name: 'city', value: 'Goa' }] })
     expect(changed.body.data.attributes).toMatchObject([{ name: 'city', value: 'Goa' }])
     expect((await put({ attributes: [{ name: 'city', value: '' }] })).body.data.attributes).toEqual([])

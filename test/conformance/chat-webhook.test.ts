@@ -188,6 +188,26 @@ describe('incoming messages', () => {
     expect(await problems()).toEqual([])
   })
 
+  test('in the second of our own last message they come after it', async () => {
+    const first = await shop.chat.post('/messages', { to: 919876543210, type: 'text', text: 'ours' })
+    const { chatId } = first.body.data
+    const [ours] = await messagesOf(chatId)
+    const timestamp = String(Math.floor(Date.parse(ours.createdAt) / 1000))
+    await tell(incomingChange(message({ timestamp, text: { body: 'one' } })))
+    await tell(incomingChange(message({ timestamp, text: { body: 'two' } })))
+    const shown = (await messagesOf(chatId)).map(
+      (one: { content: { text: { body: string } } }) => one.content.text.body,
+    )
+    expect(shown).toEqual(['two', 'one', 'ours'])
+    expect((await conversations())[0].lastMessage.content.text.body).toBe('two')
+    const late = String(Number(timestamp) - 5)
+    await tell(incomingChange(message({ timestamp: late, text: { body: 'late' } })))
+    expect((await messagesOf(chatId)).at(-1)).toMatchObject({
+      content: { text: { body: 'late' } },
+      createdAt: new Date(Number(late) * 1000).toISOString(),
+    })
+  })
+
   test('the same message three times is one message', async () => {
     const one = message()
     await tell(incomingChange(one), incomingChange(one))
@@ -289,6 +309,16 @@ describe('consent', () => {
       expect(log).toMatchObject([{ decision: 'stop', source: 'keyword', evidence: word }, { decision: 'resume' }])
     },
   )
+
+  test('their latest word counts, in whatever order it arrives', async () => {
+    const said = (body: string, ago: number) =>
+      incomingChange(message({ text: { body }, timestamp: String(Math.floor(Date.now() / 1000) - ago) }))
+    await tell(said('START', 10), said('STOP', 60))
+    expect((await ad()).status).toBe(200)
+    await tell(said('STOP', 5), said('START', 8))
+    expect((await ad()).body.code).toBe('contact_opted_out')
+    expect(await w.db`select 1 from chat_consent where business_id = ${shop.id}`).toHaveLength(4)
+  })
 
   test('words inside a sentence stop nothing', async () => {
     await tell(incomingChange(message({ text: { body: "please don't stop" } })))

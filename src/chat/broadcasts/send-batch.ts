@@ -28,6 +28,8 @@ const batchSize = 200
 const leaseSeconds = 60
 /** Messages that would have to wait longer go back to the queue, so that they do not hold a lease for nothing. */
 const patienceMs = 5_000
+/** How soon a message that waits for its turn hears that its broadcast was stopped. */
+const lookAgainMs = 500
 
 interface Batch {
   platform: Platform
@@ -82,11 +84,11 @@ export async function sendBatch(platform: Platform, business: Business, id: stri
   return messages.length
 }
 
-/** No more than can go out within our patience, so that little is under way when somebody pauses. */
+/** No more than goes out in a few seconds, so that little is under way when somebody pauses. */
 const batchLimit = ({ type, messagesPerSecond }: Setting) =>
-  type === 'sandbox' ? batchSize : Math.min(batchSize, Math.ceil((messagesPerSecond * patienceMs) / 1000))
+  type === 'sandbox' ? batchSize : Math.min(batchSize, Math.ceil((messagesPerSecond * patienceMs) / 2000))
 
-/** Asks at most every quarter of a second, however many want to know. */
+/** Asks at most four times a second, however many want to know. */
 function recently(ask: () => Promise<boolean>): () => Promise<boolean> {
   let known: { at: number; answer: Promise<boolean> } | undefined
   return () => {
@@ -185,11 +187,15 @@ async function awaitTurn(batch: Batch, message: MessageRow): Promise<boolean> {
     await store.requeue(platform.db, business.id, message.id, { delayMs: waitMs - patienceMs / 2, called: false })
     return false
   }
-  if (waitMs === 0) return true
-  await pause(waitMs)
-  if (await batch.stillSending()) return true
-  await store.requeue(platform.db, business.id, message.id, { delayMs: 0, called: false })
-  return false
+  const due = performance.now() + waitMs
+  for (let left = waitMs; left > 0; left = due - performance.now()) {
+    await pause(Math.min(left, lookAgainMs))
+    if (await batch.stillSending()) continue
+    paceOf(platform).giveBack({ number: setting.id, recipient: message.recipient })
+    await store.requeue(platform.db, business.id, message.id, { delayMs: 0, called: false })
+    return false
+  }
+  return true
 }
 
 async function tryLater(

@@ -105,5 +105,7 @@ async function applyPreference(tx: Tx, business: Business, value: Record<string,
   if (value.category !== 'marketing_messages' || !said) return
   const contact = await resolveContact(tx, business, { phone, userId, profileName: '' }, now)
   const decision = said === 'stop' ? 'stop' : 'resume'
-  await changeConsent(tx, business, contact.id, { decision, source: 'preference', evidence: said, now })
+  const seconds = Number(value.timestamp)
+  const saidAt = seconds > 0 && seconds * 1000 <= now.getTime() ? new Date(seconds * 1000) : now
+  await changeConsent(tx, business, contact.id, { decision, source: 'preference', evidence: said, saidAt, now })
 }

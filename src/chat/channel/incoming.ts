@@ -65,7 +65,8 @@ export async function receiveMessage(
   const fresh = await touchConversation(tx, business.id, {
     contactId: contact.id,
     messageId: stored.id,
-    at,
+    messageAt: stored.createdAt,
+    writtenAt: at,
     unread: counts ? 1 : 0,
     freeEntryUntil: message.referral ? new Date(at.getTime() + freeEntryMs) : null,
   })
@@ -77,6 +78,7 @@ export async function receiveMessage(
       decision: keyword,
       source: 'keyword',
       evidence: text.slice(0, 200),
+      saidAt: at,
       now,
     })
   if (!contact.incomingBlocked)

@@ -45,6 +45,14 @@ describe('pace', () => {
     expect(pace.reserve(pair)).toBeGreaterThan(5_000)
   })
 
+  test('a place that is given back is free again', () => {
+    const pace = createPace({ shares: 1 }, () => 0)
+    const slow = { ...pair, perSecond: 10, patienceMs: 5_000 }
+    expect([pace.reserve(slow), pace.reserve(slow), pace.reserve(slow)]).toEqual([0, 100, 200])
+    pace.giveBack(slow)
+    expect(pace.reserve(slow)).toBe(200)
+  })
+
   test('what the platform pauses waits, and no longer', () => {
     let now = 0
     const pace = createPace({ shares: 1 }, () => now)

@@ -14,6 +14,8 @@ interface Bucket {
 export interface Pace {
   /** milliseconds until this message may go; takes its place when it may go within `patienceMs` */
   reserve(options: { number: string; recipient: string; perSecond: number; patienceMs: number }): number
+  /** a place that was reserved and is not used */
+  giveBack(options: { number: string; recipient: string }): void
   pauseNumber(number: string, ms: number): void
   pauseRecipient(number: string, recipient: string, ms: number): void
 }
@@ -67,6 +69,9 @@ export function createPace(options: { shares: number }, clock: () => number = ()
       numberBucket.tokens -= 1
       pairBucket.tokens -= 1
       return waitMs
+    },
+    giveBack({ number, recipient }) {
+      for (const bucket of [numbers.get(number), pairs.get(`${number} ${recipient}`)]) if (bucket) bucket.tokens += 1
     },
     pauseNumber(number, ms) {
       const now = clock()

@@ -13,13 +13,21 @@ export interface NewIncoming {
   now: Date
 }
 
-/** Undefined when this message was received before. */
+/**
+ * Undefined when this message was received before. The platform tells whole seconds: what arrives in the second of the last
+ * message is put behind it, by less than is shown, because it was written later or at least read later.
+ */
 export const insertIncoming = (db: Db, businessId: string, message: NewIncoming) =>
   db<MessageRow[]>`
   insert into chat_message (business_id, id, conversation_id, direction, kind, status, recipient, payload, platform_id,
     blocked, seen, created_at, updated_at)
   values (${businessId}, ${message.id}, ${message.contactId}, 'in', ${message.kind}, 'received', ${message.sender},
-    ${db.json(message.payload as never)}, ${message.platformId}, ${message.blocked}, ${message.blocked}, ${message.at}, ${message.now})
+    ${db.json(message.payload as never)}, ${message.platformId}, ${message.blocked}, ${message.blocked},
+    coalesce((
+      select last_message_at + interval '1 microsecond' from chat_conversation
+      where business_id = ${businessId} and id = ${message.contactId}
+        and last_message_at >= ${message.at} and last_message_at < ${message.at}::timestamptz + interval '1 second'),
+      ${message.at}), ${message.now})
   on conflict (business_id, platform_id) where direction = 'in' do nothing
   returning ${messageColumns(db)}`.then(first)
 
@@ -27,11 +35,19 @@ export const insertIncoming = (db: Db, businessId: string, message: NewIncoming)
 export const touchConversation = (
   db: Db,
   businessId: string,
-  touch: { contactId: string; messageId: string; at: Date; unread: number; freeEntryUntil: Date | null },
+  touch: {
+    contactId: string
+    messageId: string
+    messageAt: Date
+    writtenAt: Date
+    unread: number
+    freeEntryUntil: Date | null
+  },
 ) =>
   db<{ fresh: boolean }[]>`
   insert into chat_conversation (business_id, id, last_message_at, last_message_id, last_incoming_at, unread_count, free_entry_until)
-  values (${businessId}, ${touch.contactId}, ${touch.at}, ${touch.messageId}, ${touch.at}, ${touch.unread}, ${touch.freeEntryUntil})
+  values (${businessId}, ${touch.contactId}, ${touch.messageAt}, ${touch.messageId}, ${touch.writtenAt}, ${touch.unread},
+    ${touch.freeEntryUntil})
   on conflict (business_id, id) do update
   set last_message_id = case when excluded.last_message_at >= chat_conversation.last_message_at
         then excluded.last_message_id else chat_conversation.last_message_id end,

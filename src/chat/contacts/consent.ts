@@ -9,6 +9,8 @@ export interface ConsentChange {
   source: 'keyword' | 'preference' | 'platform_error'
   /** the words or the code that decided */
   evidence: string
+  /** when the person said so; their latest word counts, in whatever order the platform tells them */
+  saidAt?: Date
   now: Date
 }
 
@@ -17,11 +19,13 @@ export async function changeConsent(
   tx: Tx,
   business: Business,
   contactId: string,
-  { decision, source, evidence, now }: ConsentChange,
+  { decision, source, evidence, saidAt, now }: ConsentChange,
 ): Promise<void> {
   const before = await store.lockContact(tx, business.id, contactId)
   if (!before) return
-  await store.insertConsent(tx, business.id, { id: newId(), contactId, decision, source, evidence, at: now })
+  const outdated = saidAt !== undefined && (await store.hasLaterWord(tx, business.id, contactId, saidAt))
+  await store.insertConsent(tx, business.id, { id: newId(), contactId, decision, source, evidence, at: saidAt ?? now })
+  if (outdated) return
   const stopped = decision === 'stop'
   if ((before.stoppedAt !== null) === stopped && before.optin === !stopped) return
   const after = { ...before, optin: !stopped, stoppedAt: stopped ? now : null }

@@ -113,6 +113,12 @@ export const addIdentity = (
   on conflict (business_id, kind, value) do update set contact_id = chat_identity.contact_id
   returning contact_id as "contactId"`.then(rows => rows[0]?.contactId === identity.contactId)
 
+export const hasLaterWord = (db: Db, businessId: string, contactId: string, at: Date) =>
+  db`
+  select 1 from chat_consent
+  where business_id = ${businessId} and contact_id = ${contactId} and source in ('keyword', 'preference') and at > ${at}
+  limit 1`.then(rows => rows.length > 0)
+
 export const insertConsent = (
   db: Db,
   businessId: string,
