@@ -15,6 +15,7 @@ export interface Endpoint {
   params: TSchema | undefined
   query: TSchema | undefined
   body: TSchema | undefined
+  bodies: readonly BodyKind[]
   answer: TSchema | undefined
   accepts: 'json' | 'form' | 'bytes' | 'stream'
   effects: 'local' | 'outside'
@@ -22,6 +23,12 @@ export interface Endpoint {
   maxBytes: number | undefined
   rateLimited: boolean
   run(call: Call): Promise<unknown>
+}
+
+/** One of several bodies that an endpoint takes. */
+export interface BodyKind {
+  title: string
+  schema: TSchema
 }
 
 /** One request, unpacked. */
@@ -52,6 +59,8 @@ interface Definition<P extends TSchema, Q extends TSchema, B extends TSchema, A 
   params?: P
   query?: Q
   body?: B
+  /** for the documents, where the endpoint takes several kinds of body and `body` checks only what they have in common */
+  bodies?: readonly BodyKind[]
   /** shape of the success answer; omitted for raw answers */
   answer?: A
   /**
@@ -86,6 +95,7 @@ export function endpoint<
     params,
     query,
     body,
+    bodies: definition.bodies ?? [],
     answer,
     accepts: definition.accepts ?? 'json',
     effects: definition.effects ?? 'local',

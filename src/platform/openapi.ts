@@ -41,7 +41,7 @@ function operation(method: string, path: string, endpoint: Endpoint): object {
     ...(endpoint.body && {
       requestBody: {
         required: !Type.IsOptional(endpoint.body),
-        content: { 'application/json': { schema: endpoint.body } },
+        content: { 'application/json': { schema: bodySchema(endpoint) } },
       },
     }),
     responses: {
@@ -54,6 +54,9 @@ function operation(method: string, path: string, endpoint: Endpoint): object {
     },
   }
 }
+
+const bodySchema = ({ body, bodies }: Endpoint) =>
+  bodies.length > 0 ? { anyOf: bodies.map(({ title, schema }) => ({ title, ...schema })) } : body
 
 function parameters(schema: TSchema | undefined, place: 'path' | 'query'): object[] {
   const { properties = {}, required = [] } = (schema ?? {}) as {

@@ -29,6 +29,7 @@ function article(service: Service, route: Route): Html {
   const [method, path, endpoint] = route
   return html`<article id="${anchor(service, route)}"><h3><b class="${method}">${method}</b> ${path}</h3><p>${endpoint.summary}${endpoint.description && html`<br>${endpoint.description}`}</p>
 ${parts(endpoint).map(([title, schema]) => html`<h4>${title}</h4>${table(schema)}`)}
+${endpoint.bodies.map(({ title, schema }) => html`<details><summary>Body: ${title}</summary>${table(schema)}</details>`)}
 ${endpoint.answer && html`<details><summary>Answer</summary><pre>${JSON.stringify(endpoint.answer, undefined, 1)}</pre></details>`}</article>`
 }
 
@@ -54,7 +55,7 @@ const parts = (endpoint: Endpoint) =>
     [
       ['Path', endpoint.params],
       ['Query', endpoint.query],
-      ['Body', endpoint.body],
+      ['Body', endpoint.bodies.length > 0 ? undefined : endpoint.body],
     ] as const
   ).filter((part): part is [(typeof part)[0], TSchema] => part[1] !== undefined)
 
@@ -78,11 +79,16 @@ interface Shape {
 function table(schema: TSchema): Html {
   const shape = schema as Shape
   if (!shape.properties) return html`<pre>${JSON.stringify(schema, undefined, 1)}</pre>`
-  const rows = Object.entries(shape.properties).map(
-    ([name, property]) =>
-      html`<tr><td><code>${name}</code></td><td>${typeName(property)}</td><td>${shape.required?.includes(name) ? 'required' : 'optional'}</td><td>${notes(property)}</td></tr>`,
-  )
-  return html`<table><tr><th>Field</th><th>Type</th><th></th><th>Notes</th></tr>${rows}</table>`
+  return html`<table><tr><th>Field</th><th>Type</th><th></th><th>Notes</th></tr>${rows(shape, '')}</table>`
+}
+
+/** Fields of objects inside follow their object: `sections[].title`. */
+function rows(shape: Shape, prefix: string): Html[] {
+  return Object.entries(shape.properties ?? {}).flatMap(([name, property]) => [
+    html`<tr><td><code>${prefix}${name}</code></td><td>${typeName(property)}</td><td>${shape.required?.includes(name) ? 'required' : 'optional'}</td><td>${notes(property)}</td></tr>`,
+    ...rows(property, `${prefix}${name}.`),
+    ...(property.items ? rows(property.items, `${prefix}${name}[].`) : []),
+  ])
 }
 
 function typeName(shape: Shape): string {

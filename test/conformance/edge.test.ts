@@ -114,6 +114,18 @@ describe('the failure body', () => {
   })
 })
 
+test('the documents show the fields and limits of every kind of message', async () => {
+  const { paths } = (await w.app.inject({ url: '/chat/api/v1/openapi.json' })).json()
+  const bodies: { title: string; properties: Record<string, { maxLength?: number; items?: unknown }> }[] =
+    paths['/messages'].post.requestBody.content['application/json'].schema.anyOf
+  expect(bodies).toHaveLength(19)
+  const multiProduct = bodies.find(body => body.title === 'multi-product')
+  expect(multiProduct?.properties).toMatchObject({ header: { maxLength: 60 }, sections: { maxItems: 10 } })
+  const page = (await w.app.inject({ url: '/docs' })).payload
+  expect(page).toContain('Body: carousel template')
+  expect(page).toContain('<code>sections[].products[].productRetailerId</code>')
+})
+
 test('a pattern is told in words', async () => {
   const answer = await shop.chat.get('/contacts/abc')
   expect(answer.body.errors).toEqual([{ field: 'id', message: 'must have 24 hexadecimal characters' }])

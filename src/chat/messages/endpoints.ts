@@ -34,6 +34,7 @@ export const sendMessage = endpoint({
     interactiveType: Type.Optional(Type.String()),
     templateName: Type.Optional(Type.String()),
   }),
+  bodies: kinds.map(({ name, schema }) => ({ title: name, schema })),
   answer: SentAnswer,
   effects: 'outside',
   run: async ({ platform, db, business, body, idempotencyKey }) => {
