@@ -26,3 +26,10 @@ test('credentials and people are not written down', () => {
   expect(text).not.toMatch(/ann@|4242|ppe_abc|ppe_0123/)
   expect(text).toContain('"code":"23505"')
 })
+
+test('an error that comes as a plain copy is told too', () => {
+  const copy = { ...new Error('x'), message: 'no connection for ann@example.com', code: 'ECONNREFUSED' }
+  const text = logged(log => log.warn({ err: copy }, 'job engine'))
+  expect(text).toContain('no connection for [email]')
+  expect(text).toContain('"code":"ECONNREFUSED"')
+})

@@ -40,9 +40,13 @@ const emailLike = /[^\s"'<>@]+@[^\s"'<>@]+/g
 const keyLike = /\bpp[a-z]{1,2}_[A-Za-z0-9]{8,}/g
 const withoutPeople = (text: string) => text.replaceAll(keyLike, '[key]').replaceAll(emailLike, '[email]')
 
+/** The job engine tells its errors as plain copies. */
+const isErrorLike = (error: unknown): error is Error =>
+  typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string'
+
 /** Errors of the database quote rows in `detail`, `parameters` and messages; only what names the fault is kept. */
 export function describeError(error: unknown): object {
-  if (!(error instanceof Error)) return { message: withoutPeople(String(error)) }
+  if (!isErrorLike(error)) return { message: withoutPeople(String(error)) }
   const code = 'code' in error ? { code: String(error.code) } : {}
   const where = 'constraint_name' in error ? { constraint: String(error.constraint_name) } : {}
   return {
