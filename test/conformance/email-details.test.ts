@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createEngine } from '../../src/email/delivery/engine.ts'
 import { trimOutbox } from '../../src/email/delivery/store-jobs.ts'
 import { eventBuffer } from '../../src/email/tracking/buffer.ts'
+import { startSink } from '../smtp-sink.ts'
 import { client, type TestBusiness, type World, world } from '../world.ts'
 import { expectOk, expectRefused, hexId, timestamp } from './email-shapes.ts'
 
@@ -254,4 +255,29 @@ test('the outbox keeps mail for 30 days of the time that the business lives in',
   expect(await kept()).toBe(1)
   expectOk(await shop.account.post('/clock/advance', { days: 31 }))
   expect(await kept()).toBe(0)
+})
+
+test('a delivery server that was just added or changed takes the next mail', async () => {
+  const [first, second] = [await startSink(), await startSink()]
+  const stop = new AbortController()
+  const running = createEngine(w.platform).run(stop.signal)
+  try {
+    const { _id: campaignId } = expectOk(await campaign(), 201)
+    const send = async (email: string, more: object = {}) =>
+      expectOk(await shop.email.post('/campaigns/send-to-individual', { campaignId, emails: [email], ...more }))
+    await send('outbox@x.example')
+    await expect.poll(async () => (await shop.email.get('/outbox')).body.data.messages.length).toBe(1)
+    const server = { name: 'Relay', host: '127.0.0.1', port: first.port, security: 'none', senderEmail: 'me@x.example' }
+    const { id } = expectOk(await shop.email.post('/delivery-servers', server), 201).deliveryServer
+    await send('named@x.example', { deliveryServerId: id })
+    await send('default@x.example')
+    await expect.poll(() => first.received.map(one => one.to).sort()).toEqual(['default@x.example', 'named@x.example'])
+    expectOk(await shop.email.put(`/delivery-servers/${id}`, { port: second.port }))
+    await send('moved@x.example')
+    await expect.poll(() => second.received.map(one => one.to)).toEqual(['moved@x.example'])
+  } finally {
+    stop.abort()
+    await running
+    await Promise.all([first.close(), second.close()])
+  }
 })

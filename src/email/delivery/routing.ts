@@ -40,21 +40,24 @@ export function createRouting(
   now: (businessId: string) => Date,
 ): Routing {
   const queues = new Map<string, ServerQueue>()
-  const known = new Map<string, { at: number; rows: store.ServerRow[] }>()
+  const known = new Map<string, { at: number; rows: store.ServerRow[]; sends: Set<string> }>()
   const signers = new Map<string, Signer>()
   let stopping = false
 
-  const serversOf = async (businessId: string): Promise<store.ServerRow[]> => {
+  /** Looked up anew for each send: its owner may have added or changed a server a moment before. */
+  const serversOf = async (businessId: string, sendId: string): Promise<store.ServerRow[]> => {
     const cached = known.get(businessId)
-    if (cached && Date.now() - cached.at < serversFreshMs) return cached.rows
+    if (cached?.sends.has(sendId) && Date.now() - cached.at < serversFreshMs) return cached.rows
+    const at = Date.now()
     const rows = await store.serversOf(db, businessId)
     if (known.size > 10_000) known.clear()
-    known.set(businessId, { at: Date.now(), rows })
+    const sends = cached && cached.sends.size < 1_000 ? cached.sends : new Set<string>()
+    known.set(businessId, { at, rows, sends: sends.add(sendId) })
     return rows
   }
 
   const candidatesFor = async (send: SendContext) => {
-    const rows = await serversOf(send.businessId)
+    const rows = await serversOf(send.businessId, send.row.id)
     const named = send.row.deliveryServerId
     return { rows: named ? rows.filter(row => row.id === named) : rows, named }
   }
@@ -90,13 +93,16 @@ export function createRouting(
   }
 
   const queueOf = (businessId: string, row: store.ServerRow): ServerQueue => {
-    const key = `${businessId}:${row.id}`
+    const server = `${businessId}:${row.id}:`
+    // Another address or login is another queue: open connections of the old one lead to where it was.
+    const key = `${server}${row.host}:${row.port}:${row.security}:${row.username}:${row.sealedPassword}`
     const settings = settingsOf(businessId, row)
     const found = queues.get(key)
     if (found) {
       found.update(settings)
       return found
     }
+    for (const [old, idle] of queues) if (old.startsWith(server) && idle.idle) queues.delete(old)
     const queue = createServerQueue(settings, {
       platform,
       outcomes,
