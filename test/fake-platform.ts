@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import {
@@ -20,6 +20,8 @@ export interface FakePlatform {
   /** every call, accepted or not */
   calls: { method: string; path: string; body: Record<string, unknown> }[]
   templates: Map<string, SiteTemplate & { id: string; name: string; language: string }>
+  /** files: those uploaded, and those put here that people send */
+  media: Map<string, { mimeType: string; content: Buffer }>
   /** the next `times` sends (after letting `after` pass) meet this fault */
   script(fault: Fault, options?: { times?: number; after?: number }): void
   /** every nth send meets this fault */
@@ -119,8 +121,9 @@ export async function startFakePlatform(options: { seed?: number; latencyMs?: nu
 
   const server = createServer((request, response) => {
     readBody(request)
-      .then(async text => {
-        const body = text === '' ? {} : JSON.parse(text)
+      .then(async bytes => {
+        const form = request.headers['content-type']?.startsWith('multipart/form-data')
+        const body = bytes.length === 0 || form ? {} : JSON.parse(bytes.toString())
         const url = new URL(request.url ?? '/', 'http://fake')
         const reply = replyTo(response)
         fake.calls.push({ method: request.method ?? '', path: url.pathname + url.search, body })
@@ -130,6 +133,13 @@ export async function startFakePlatform(options: { seed?: number; latencyMs?: nu
           return send(url.pathname.split('/').at(-1)!, body, reply)
         if (url.pathname.endsWith('/message_templates'))
           return request.method === 'POST' ? createTemplate(fake, body, reply) : listTemplates(fake, url, reply)
+        if (url.pathname.endsWith('/media') && form)
+          return takeMedia(fake, bytes, String(request.headers['content-type']), reply)
+        const mediaId = url.pathname.split('/').at(-1)!
+        const media = fake.media.get(mediaId)
+        if (media && url.pathname.includes('/download/'))
+          return void response.writeHead(200, { 'content-type': media.mimeType }).end(media.content)
+        if (media) return describeMedia(media, { id: mediaId, origin: `http://${request.headers.host}` }, reply)
         reply.json(refuse(100, 'No such object', { seed: 'x' }))
       })
       .catch(() => response.destroy())
@@ -143,6 +153,7 @@ export async function startFakePlatform(options: { seed?: number; latencyMs?: nu
     accepted: [],
     calls: [],
     templates: new Map(),
+    media: new Map(),
     limits: { perSecond: 0, pairs: false },
     news: [],
     script: (fault, { times = 1, after = 0 } = {}) => void faults.push({ fault, times, after }),
@@ -169,12 +180,35 @@ const replyTo = (response: ServerResponse): Reply => ({
   cut: () => void response.destroy(),
 })
 
-async function readBody(request: IncomingMessage): Promise<string> {
-  let text = ''
-  request.setEncoding('utf8')
-  for await (const chunk of request) text += chunk
-  return text
+const readBody = async (request: IncomingMessage) => Buffer.concat(await Array.fromAsync<Buffer>(request))
+
+async function takeMedia(fake: FakePlatform, bytes: Buffer, contentType: string, reply: Reply): Promise<void> {
+  const form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': contentType } }).formData()
+  const file = form.get('file')
+  if (form.get('messaging_product') !== 'whatsapp' || !(file instanceof File) || file.type !== form.get('type'))
+    return reply.json(refuse(100, 'The form is not complete', { seed: 'media' }))
+  const id = String(800_000_000_000_000 + fake.media.size)
+  fake.media.set(id, { mimeType: file.type, content: Buffer.from(await file.arrayBuffer()) })
+  reply.json({ status: 200, body: { id }, news: [] })
 }
+
+const describeMedia = (
+  { mimeType, content }: { mimeType: string; content: Buffer },
+  { id, origin }: { id: string; origin: string },
+  reply: Reply,
+) =>
+  reply.json({
+    status: 200,
+    body: {
+      messaging_product: 'whatsapp',
+      url: `${origin}/download/${id}`,
+      mime_type: mimeType,
+      sha256: createHash('sha256').update(content).digest('hex'),
+      file_size: String(content.length),
+      id,
+    },
+    news: [],
+  })
 
 const wait = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 

@@ -3,6 +3,7 @@ import type { EventType } from '../platform/events.ts'
 import { Id } from '../platform/schema.ts'
 import { BroadcastSchema } from './broadcasts/schema.ts'
 import { ContactSchema } from './contacts/schema.ts'
+import { MediaSchema } from './media/shown.ts'
 import { MessageSchema } from './messages/shown.ts'
 import { TemplateSchema } from './templates/schema.ts'
 
@@ -38,6 +39,7 @@ const message = (status: string, more: object = {}) => ({
   error: null,
   pricing: null,
   broadcastId: null,
+  mediaId: null,
   blocked: false,
   seen: false,
   createdAt: at,
@@ -134,6 +136,20 @@ export const chatEventTypes: readonly EventType[] = [
     MessageSchema,
     message('received', { direction: 'in', acceptedAt: null, content: { type: 'text', text: { body: 'Thank you!' } } }),
   ),
+  tells('media_received', 'The file of a message that a person sent is here', MediaSchema, {
+    _id: '6917f0c2a4b1c2d3e4f50008',
+    direction: 'in',
+    kind: 'image',
+    status: 'stored',
+    mimeType: 'image/jpeg',
+    filename: '',
+    size: 48_211,
+    sha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+    messageId: '6917f0c2a4b1c2d3e4f50005',
+    error: '',
+    createdAt: at,
+    updatedAt: at,
+  }),
   tells('template_status', 'The platform changed the state of a template', TemplateSchema, template),
   tells('broadcast_finished', 'Every message of a broadcast has an outcome', BroadcastSchema, broadcast),
   tells(

@@ -2,6 +2,8 @@ import { nowFor } from '../platform/clock.ts'
 import { does, queue, type Work } from '../platform/jobs.ts'
 import type { Platform } from '../platform/platform.ts'
 import { purgeNews } from './channel/store.ts'
+import { purgePace } from './channel/store-pace.ts'
+import { purgeUploads } from './media/store.ts'
 import { connectedBusinesses, settingOwners } from './settings/store.ts'
 import { businessById } from './store.ts'
 import { syncQueue } from './templates/jobs.ts'
@@ -30,7 +32,11 @@ export const chatWork = (platform: Platform): Work[] => [
   does(
     purgeQueue,
     async () => {
-      for (const { businessId } of await settingOwners(platform.db)) await purgeNews(platform.db, businessId, newsDays)
+      for (const { businessId } of await settingOwners(platform.db)) {
+        await purgeNews(platform.db, businessId, newsDays)
+        await purgeUploads(platform.db, businessId)
+        await purgePace(platform.db, businessId)
+      }
     },
     { cron: '41 3 * * *' },
   ),

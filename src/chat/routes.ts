@@ -6,6 +6,7 @@ import * as contacts from './contacts/endpoints.ts'
 import * as imports from './contacts/import-endpoints.ts'
 import * as conversations from './conversations/endpoints.ts'
 import * as lists from './lists/endpoints.ts'
+import * as media from './media/endpoints.ts'
 import * as messages from './messages/endpoints.ts'
 import * as settings from './settings/endpoints.ts'
 import * as templates from './templates/endpoints.ts'
@@ -22,6 +23,10 @@ export const chatRoutes: readonly Route[] = [
   ['POST', '/contacts/import', imports.importCsv],
   ['POST', '/contacts/lists', lists.addContactList],
   ['GET', '/messages/{id}', messages.getMessage],
+  ['POST', '/media', media.uploadMedia],
+  ['GET', '/media/{id}', media.getMedia],
+  ['GET', '/media/{id}/content', media.downloadMedia],
+  ['DELETE', '/media/{id}', media.deleteMedia],
   ['GET', '/conversations', conversations.listConversations],
   ['GET', '/conversations/{chatId}/messages', conversations.listMessages],
   ['POST', '/conversations/{chatId}/messages', conversations.reply],

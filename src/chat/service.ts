@@ -5,6 +5,7 @@ import { intakeLoop, newsKeeper, sweepLoop } from './channel/loops.ts'
 import { fillChatDemo } from './demo.ts'
 import { chatEventTypes } from './event-types.ts'
 import { chatWork } from './jobs.ts'
+import { mediaLoop } from './media/fetch.ts'
 import { chatOpenRoutes, chatRoutes } from './routes.ts'
 
 export const chatService: Service = {
@@ -16,7 +17,7 @@ export const chatService: Service = {
   pages: [],
   eventTypes: chatEventTypes,
   work: chatWork,
-  loops: platform => [intakeLoop(platform), sweepLoop(platform), broadcastLoop(platform)],
+  loops: platform => [intakeLoop(platform), sweepLoop(platform), broadcastLoop(platform), mediaLoop(platform)],
   keepers: platform => [newsKeeper(platform), broadcastKeeper(platform)],
   demo: fillChatDemo,
   audit: auditChat,

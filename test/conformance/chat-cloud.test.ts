@@ -275,6 +275,25 @@ describe('marketing', () => {
     expect((await send()).status).toBe(200)
   })
 
+  test('134102 stops the marketing endpoint, and what does not go there goes on', async () => {
+    await connect({ marketingEndpoint: true })
+    fake.script({ do: 'code', code: 134102 })
+    const refused = await send(ad)
+    expect(refused.status).toBe(422)
+    expect(refused.body).toMatchObject({ code: 'channel_rejected', message: expect.stringContaining('(134102)') })
+    expect(fake.calls.at(-1)!.path).toMatch(/marketing_messages$/)
+    expect((await shop.chat.get('/settings/channel')).body.data.halted).toEqual({
+      marketing_endpoint: { code: 134102, title: expect.any(String), at: expect.any(String) },
+    })
+    const calls = fake.calls.length
+    expect((await send(ad)).body.code).toBe('channel_halted')
+    expect(fake.calls).toHaveLength(calls)
+    expect((await send()).status).toBe(200)
+    await shop.chat.put('/settings/channel', { marketingEndpoint: false })
+    expect((await send(ad)).status).toBe(200)
+    expect(fake.accepted.at(-1)!.path).toBe('messages')
+  })
+
   test.each([132001, 132012])('%i fetches the templates anew', async code => {
     fake.script({ do: 'code', code })
     await send(ad)

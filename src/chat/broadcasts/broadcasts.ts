@@ -4,6 +4,7 @@ import { newId } from '../../platform/ids.ts'
 import { badRequest, fail, notFound, unprocessable } from '../../platform/problem.ts'
 import { newContact } from '../contacts/contacts.ts'
 import { listsNamed } from '../lists/store.ts'
+import { getMedia, isOurs } from '../media/content.ts'
 import { chooseKind } from '../messages/choose-kind.ts'
 import { missingNames } from '../settings/settings.ts'
 import { storable } from '../storable.ts'
@@ -49,6 +50,8 @@ export async function createBroadcast(
   kind.build(kind.read({ ...send, ...trial, to: example.mobile }), { template, number: example.mobile, now })
   const audience = { lists: await requireLists(db, business.id, lists), tags }
   await requireTags(db, business.id, tags)
+  if (typeof parameters.mediaId === 'string' && isOurs(parameters.mediaId))
+    await getMedia(db, business.id, parameters.mediaId)
   const request = { templateName, languageCode: template.language, ...audience, parameters }
   return store.insertBroadcast(db, business.id, {
     id: newId(),

@@ -20,7 +20,12 @@ const frozenWhole = 'z'
  * more, and nobody is asked twice. Where it stopped is written with the batch, so a crash neither loses nor repeats anyone.
  * Answers whether it is done.
  */
-export function freezeNext(db: Database, business: Business, id: string, now: Date): Promise<boolean> {
+export function freezeNext(
+  db: Database,
+  business: Business,
+  id: string,
+  { now, mediaId }: { now: Date; mediaId: string | undefined },
+): Promise<boolean> {
   return db.begin(async tx => {
     const broadcast = await store.lockBroadcast(tx, business.id, id)
     if (broadcast?.status !== 'preparing') return true
@@ -37,7 +42,9 @@ export function freezeNext(db: Database, business: Business, id: string, now: Da
     const { kind } = await chooseKind(tx, business.id, { type: 'template', templateName, languageCode })
     const wanted = contacts.filter(contact => contact.mobile !== '' && mayReceive(contact, template))
     const ids = newIds(wanted.length)
-    const messages = wanted.map((contact, i) => freezeOne(ids[i]!, contact, { broadcast, kind, template, now }))
+    const messages = wanted.map((contact, i) =>
+      freezeOne(ids[i]!, contact, { broadcast, kind, template, mediaId, now }),
+    )
     if (messages.length > 0) {
       await store.insertFrozen(tx, business.id, { broadcastId: id, kind: kind.name, template, messages, now })
       await store.nameBroadcastOnContacts(
@@ -66,13 +73,25 @@ const mayReceive = (contact: Contact, template: Template) =>
 function freezeOne(
   id: string,
   contact: Contact,
-  { broadcast, kind, template, now }: { broadcast: store.BroadcastRow; kind: Kind; template: Template; now: Date },
+  {
+    broadcast,
+    kind,
+    template,
+    mediaId,
+    now,
+  }: { broadcast: store.BroadcastRow; kind: Kind; template: Template; mediaId: string | undefined; now: Date },
 ): store.FrozenMessage {
   const { templateName, parameters } = broadcast.request
   const base = { id, contactId: contact.id, recipient: contact.mobile }
   const envelope = { messaging_product: 'whatsapp', recipient_type: 'individual', to: `+${contact.mobile}` }
   try {
-    const body = kind.read({ ...fillFields(parameters, contact), type: 'template', templateName, to: contact.mobile })
+    const body = kind.read({
+      ...fillFields(parameters, contact),
+      ...(mediaId !== undefined && { mediaId }),
+      type: 'template',
+      templateName,
+      to: contact.mobile,
+    })
     const content = kind.build(body, { template, number: contact.mobile, now })
     return { ...base, payload: { ...envelope, ...storable(content) }, status: 'queued', error: null }
   } catch (error) {

@@ -3,6 +3,7 @@ import { type Loop, pause } from '../../platform/jobs.ts'
 import type { Platform } from '../../platform/platform.ts'
 import { businessById } from '../store.ts'
 import { freezeNext } from './freeze.ts'
+import { mediaForFreeze } from './media.ts'
 import { sendBatch } from './send-batch.ts'
 import * as store from './store.ts'
 
@@ -22,7 +23,9 @@ async function stepBroadcast(
 ): Promise<number> {
   const business = await businessById(platform.db, businessId)
   if (!business) return 0
-  const frozen = await freezeNext(platform.db, business, id, await nowFor(platform.db, business))
+  const now = await nowFor(platform.db, business)
+  const mediaId = await mediaForFreeze(platform, business, id)
+  const frozen = await freezeNext(platform.db, business, id, { now, mediaId })
   return frozen ? sendBatch(platform, business, id) : 1
 }
 

@@ -7,6 +7,7 @@ import { Problem } from '../../platform/problem.ts'
 import type { Channel } from '../channel/channel.ts'
 import { channelOf } from '../channel/channels.ts'
 import { paceOf } from '../channel/pace.ts'
+import { sharesOf } from '../channel/share.ts'
 import type { Contact } from '../contacts/contacts.ts'
 import { callOnce, sendPath } from '../messages/deliver.ts'
 import { failMessage, flagUnknown, followEffect } from '../messages/fail.ts'
@@ -180,7 +181,7 @@ async function awaitTurn(batch: Batch, message: MessageRow): Promise<boolean> {
   const waitMs = paceOf(platform).reserve({
     number: setting.id,
     recipient: message.recipient,
-    perSecond: setting.messagesPerSecond,
+    perSecond: setting.messagesPerSecond * sharesOf(platform).of(setting),
     patienceMs,
   })
   if (waitMs > patienceMs) {

@@ -52,6 +52,10 @@ export interface Channel {
     }
     now: Date
   }): Promise<{ platformId: string; status: string; category: string }>
+  /** answers what the channel calls the file */
+  uploadMedia(file: { mimeType: string; filename: string; content: Buffer }): Promise<string>
+  /** a file that came with a message; throws where it cannot be had */
+  fetchMedia(platformId: string): Promise<{ content: Buffer; mimeType: string }>
   /** undefined: the channel keeps none besides ours */
   listTemplates(): Promise<PlatformTemplate[] | undefined>
 }

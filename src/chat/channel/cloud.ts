@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Outbound, OutboundAnswer } from '../../platform/outbound.ts'
 import { OutboundRefused } from '../../platform/outbound-refused.ts'
 import type { Platform } from '../../platform/platform.ts'
@@ -16,6 +17,8 @@ const timeoutMs = 10_000
 const connections = 256
 const maxAnswerBytes = 4 * 1024 * 1024
 const maxTemplatePages = 100
+const mediaTimeoutMs = 120_000
+const maxMediaBytes = 100 * 1024 * 1024
 
 const outbounds = new WeakMap<Platform, Outbound>()
 function outboundOf(platform: Platform): Outbound {
@@ -77,6 +80,37 @@ export function cloudChannel(platform: Platform, access: CloudAccess): Channel {
         category: String(made.category ?? category),
       }
     },
+    async uploadMedia(file) {
+      const { body, contentType } = mediaForm(file)
+      const answer = await outbound
+        .fetch(`${access.baseUrl}/${access.phoneNumberId}/media`, {
+          method: 'POST',
+          headers: { authorization: headers.authorization, 'content-type': contentType },
+          timeoutMs: mediaTimeoutMs,
+          maxRedirects: 0,
+          body,
+        })
+        .catch(explain)
+      return String(readOrRefuse(answer).id ?? '')
+    },
+    async fetchMedia(platformId) {
+      // The id comes from outside and becomes part of an address.
+      if (!/^\d{1,40}$/.test(platformId)) throw unprocessable('media_id_invalid', 'The platform named no media id.')
+      const { url, mime_type: mimeType } = await read(
+        'GET',
+        `${platformId}?phone_number_id=${encodeURIComponent(access.phoneNumberId)}`,
+      )
+      const { status, body } = await outbound
+        .fetch(String(url), {
+          headers: { authorization: headers.authorization },
+          timeoutMs: mediaTimeoutMs,
+          maxBytes: maxMediaBytes,
+          maxRedirects: 0,
+        })
+        .catch(explain)
+      if (status !== 200) throw badGateway('channel_failed', `The platform answered ${status} to the download.`)
+      return { content: body, mimeType: String(mimeType ?? '') }
+    },
     async listTemplates() {
       const found: PlatformTemplate[] = []
       const first = `${access.businessAccountId}/message_templates?limit=100&fields=id,name,language,category,status,parameter_format,components,quality_score,rejected_reason`
@@ -94,6 +128,23 @@ export function cloudChannel(platform: Platform, access: CloudAccess): Channel {
       return found
     },
   }
+}
+
+/** The platform takes uploads as a form. */
+function mediaForm({ mimeType, filename, content }: { mimeType: string; filename: string; content: Buffer }) {
+  const boundary = `pennypost-${randomUUID()}`
+  const field = (name: string, value: string) =>
+    `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+  const safeName = filename.replaceAll(/[\r\n"\\]/g, '_')
+  const body = Buffer.concat([
+    Buffer.from(
+      `${field('messaging_product', 'whatsapp')}${field('type', mimeType)}--${boundary}\r\n` +
+        `content-disposition: form-data; name="file"; filename="${safeName}"\r\ncontent-type: ${mimeType}\r\n\r\n`,
+    ),
+    content,
+    Buffer.from(`\r\n--${boundary}--\r\n`),
+  ])
+  return { body, contentType: `multipart/form-data; boundary=${boundary}` }
 }
 
 /** A readable error decides by its code, whatever the HTTP status; an answer without one says nothing. */

@@ -4,6 +4,8 @@ import { newId } from '../../platform/ids.ts'
 import { changeConsent } from '../contacts/consent.ts'
 import * as contactStore from '../contacts/store.ts'
 import { tellMessages } from '../events.ts'
+import { isMediaKind } from '../media/limits.ts'
+import { insertMedia } from '../media/store.ts'
 import { findNumber } from '../phone.ts'
 import { addToTallies } from '../store.ts'
 import { tallyNames } from '../tally.ts'
@@ -47,6 +49,7 @@ export async function receiveMessage(
   const names = readNames(message, profile)
   if (!names.phone && !names.userId) throw new Error('The message names no sender.')
   const contact = await resolveContact(tx, business, names, now)
+  const media = contact.incomingBlocked ? undefined : mediaOf(message, type)
   const stored = await insertIncoming(tx, business.id, {
     id: newId(),
     contactId: contact.id,
@@ -56,10 +59,12 @@ export async function receiveMessage(
     payload: message,
     platformId: id,
     blocked: contact.incomingBlocked,
+    mediaId: media?.id ?? null,
     at,
     now,
   })
   if (!stored) return
+  if (media) await insertMedia(tx, business.id, { ...media, messageId: stored.id, now })
   if (type === 'system') await followSystemMessage(tx, business, contact, message, now)
   const counts = !contact.incomingBlocked && type !== 'reaction' && type !== 'system'
   const fresh = await touchConversation(tx, business.id, {
@@ -102,6 +107,22 @@ function readNames(message: Record<string, unknown>, profile: Record<string, unk
     phone: findNumber(message.from) ?? findNumber(profile?.wa_id),
     userId: text(message.from_user_id) ?? text(profile?.user_id),
     profileName: text(shown?.name) ?? '',
+  }
+}
+
+/** The file that came with it, to be fetched while the platform has it. */
+function mediaOf(message: Record<string, unknown>, type: string) {
+  const node = message[type] as { id?: unknown; mime_type?: unknown; filename?: unknown } | undefined
+  const text = (value: unknown) => (typeof value === 'string' ? value.slice(0, 240) : '')
+  if (!isMediaKind(type) || !text(node?.id)) return undefined
+  return {
+    id: newId(),
+    direction: 'in' as const,
+    kind: type,
+    status: 'waiting' as const,
+    mimeType: text(node?.mime_type) || 'application/octet-stream',
+    filename: text(node?.filename),
+    platformId: text(node?.id),
   }
 }
 

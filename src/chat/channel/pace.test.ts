@@ -12,7 +12,7 @@ describe('pace', () => {
         fc.constantFrom(20, 80, 1_000),
         (gaps, perSecond) => {
           let now = 0
-          const pace = createPace({ shares: 1 }, () => now)
+          const pace = createPace(() => now)
           const sent: number[] = []
           for (const [i, gap] of gaps.entries()) {
             now += gap
@@ -33,7 +33,7 @@ describe('pace', () => {
 
   test('one person gets 45 at once, then one every six seconds; others are not held up', () => {
     let now = 0
-    const pace = createPace({ shares: 1 }, () => now)
+    const pace = createPace(() => now)
     for (let i = 0; i < 45; i++) {
       expect(pace.reserve(pair)).toBe(0)
       now += 1
@@ -46,7 +46,7 @@ describe('pace', () => {
   })
 
   test('a place that is given back is free again', () => {
-    const pace = createPace({ shares: 1 }, () => 0)
+    const pace = createPace(() => 0)
     const slow = { ...pair, perSecond: 10, patienceMs: 5_000 }
     expect([pace.reserve(slow), pace.reserve(slow), pace.reserve(slow)]).toEqual([0, 100, 200])
     pace.giveBack(slow)
@@ -55,7 +55,7 @@ describe('pace', () => {
 
   test('what the platform pauses waits, and no longer', () => {
     let now = 0
-    const pace = createPace({ shares: 1 }, () => now)
+    const pace = createPace(() => now)
     pace.pauseRecipient('n', 'r', 4_000)
     expect(pace.reserve(pair)).toBe(4_000)
     expect(pace.reserve({ ...pair, recipient: 'other' })).toBe(0)
@@ -65,10 +65,12 @@ describe('pace', () => {
     expect(pace.reserve(pair)).toBe(0)
   })
 
-  test('several processes share the rate', () => {
-    const pace = createPace({ shares: 4 }, () => 0)
+  test('a share of the rate may be less than one message a second', () => {
+    const pace = createPace(() => 0)
+    expect(pace.reserve({ number: 'n', recipient: 'a', perSecond: 0.5, patienceMs: 10_000 })).toBe(0)
+    expect(pace.reserve({ number: 'n', recipient: 'b', perSecond: 0.5, patienceMs: 10_000 })).toBe(2_000)
     const waits = Array.from({ length: 21 }, (_, i) =>
-      pace.reserve({ number: 'n', recipient: `r${i}`, perSecond: 80, patienceMs: 10_000 }),
+      pace.reserve({ number: 'm', recipient: `r${i}`, perSecond: 20, patienceMs: 10_000 }),
     )
     expect(waits.at(-1)).toBeGreaterThan(900)
   })

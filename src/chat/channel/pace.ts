@@ -2,8 +2,8 @@ import type { Platform } from '../../platform/platform.ts'
 
 /**
  * How fast we may talk: so many messages a second for a number, and few to one person (the platform refills one every
- * six seconds and lends up to 45). Each process keeps its own share in memory; where the shares do not add up right,
- * the platform says so and the number, or the person, is paused by its answer.
+ * six seconds and lends up to 45). Kept in the memory of each process, which has its share of the number's rate (share.ts);
+ * where the shares do not add up right for a moment, the platform says so and the number, or the person, is paused by its answer.
  */
 interface Bucket {
   tokens: number
@@ -24,7 +24,7 @@ const pairCapacity = 45
 const pairPerMs = 1 / 6_000
 const maxPairs = 100_000
 
-export function createPace(options: { shares: number }, clock: () => number = () => performance.now()): Pace {
+export function createPace(clock: () => number = () => performance.now()): Pace {
   const numbers = new Map<string, Bucket>()
   const pairs = new Map<string, Bucket>()
 
@@ -56,7 +56,7 @@ export function createPace(options: { shares: number }, clock: () => number = ()
   return {
     reserve({ number, recipient, perSecond, patienceMs }) {
       const now = clock()
-      const perMs = perSecond / options.shares / 1000
+      const perMs = perSecond / 1000
       // A tenth of a second's worth may go at once, so that the rate holds over any longer stretch.
       const burst = Math.max(1, perMs * 100)
       const numberBucket = bucketOf(numbers, number, burst, now)
@@ -91,7 +91,7 @@ const paces = new WeakMap<Platform, Pace>()
 export function paceOf(platform: Platform): Pace {
   let pace = paces.get(platform)
   if (!pace) {
-    pace = createPace({ shares: platform.config.processes })
+    pace = createPace()
     paces.set(platform, pace)
   }
   return pace

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Db } from '../../platform/database.ts'
 import { newId } from '../../platform/ids.ts'
+import { unprocessable } from '../../platform/problem.ts'
+import { contentOf, getMedia, isOurs } from '../media/content.ts'
 import type { Setting } from '../settings/settings.ts'
 import { templatesNamed } from '../templates/store.ts'
 import type { Channel, Outcome, PlatformAnswer } from './channel.ts'
@@ -40,9 +42,7 @@ export function sandboxChannel(db: Db, setting: Pick<Setting, 'businessId' | 'id
     markRead: async () => {},
     async createTemplate({ definition, now }) {
       const { name, language, category } = definition
-      const platformId = BigInt(
-        `0x${createHash('sha256').update(`${setting.id}:${name}:${language}`).digest('hex').slice(0, 12)}`,
-      ).toString()
+      const platformId = digitsOf(createHash('sha256').update(`${setting.id}:${name}:${language}`).digest('hex'))
       // Spec silent: a name with "reject" in it plays a template that the review refuses.
       const event = name.includes('reject') ? 'REJECTED' : 'APPROVED'
       const value = {
@@ -56,9 +56,19 @@ export function sandboxChannel(db: Db, setting: Pick<Setting, 'businessId' | 'id
       await report([{ afterMs: approvalMs, change: { field: 'message_template_status_update', value } }], now)
       return { platformId, status: 'PENDING', category }
     },
+    uploadMedia: async ({ content }) => digitsOf(createHash('sha256').update(content).digest('hex')),
+    /** Spec silent: a person of the sandbox sends a file that was uploaded before, by the id it has with us. */
+    async fetchMedia(id) {
+      const media = isOurs(id) ? await getMedia(db, businessId, id) : undefined
+      if (!media) throw unprocessable('media_id_invalid', 'In the sandbox people send files that you uploaded, by _id.')
+      const pieces = await Array.fromAsync(contentOf(db, businessId, id))
+      return { content: Buffer.concat(pieces), mimeType: media.mimeType }
+    },
     listTemplates: async () => undefined,
   }
 }
+
+const digitsOf = (hex: string) => BigInt(`0x${hex.slice(0, 12)}`).toString()
 
 /** Further magic numbers: the platform away before anything was sent, and an answer lost after it was accepted. */
 const unreachable = '999502'

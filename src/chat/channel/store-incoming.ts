@@ -9,6 +9,7 @@ export interface NewIncoming {
   payload: object
   platformId: string
   blocked: boolean
+  mediaId: string | null
   at: Date
   now: Date
 }
@@ -20,9 +21,9 @@ export interface NewIncoming {
 export const insertIncoming = (db: Db, businessId: string, message: NewIncoming) =>
   db<MessageRow[]>`
   insert into chat_message (business_id, id, conversation_id, direction, kind, status, recipient, payload, platform_id,
-    blocked, seen, created_at, updated_at)
+    media_id, blocked, seen, created_at, updated_at)
   values (${businessId}, ${message.id}, ${message.contactId}, 'in', ${message.kind}, 'received', ${message.sender},
-    ${db.json(message.payload as never)}, ${message.platformId}, ${message.blocked}, ${message.blocked},
+    ${db.json(message.payload as never)}, ${message.platformId}, ${message.mediaId}, ${message.blocked}, ${message.blocked},
     coalesce((
       select last_message_at + interval '1 microsecond' from chat_conversation
       where business_id = ${businessId} and id = ${message.contactId}

@@ -7,6 +7,7 @@ import { badGateway, type Problem, tooMany } from '../../platform/problem.ts'
 import type { Channel, PlatformAnswer, PlatformError, SendPath } from '../channel/channel.ts'
 import { channelOf } from '../channel/channels.ts'
 import { paceOf } from '../channel/pace.ts'
+import { sharesOf } from '../channel/share.ts'
 import { addIdentity } from '../contacts/store.ts'
 import { forgetRecentSetting, type Setting } from '../settings/settings.ts'
 import { useMarketingEndpoint } from '../settings/store.ts'
@@ -91,7 +92,7 @@ async function awaitTurn(platform: Platform, db: Database, business: Business, m
   const waitMs = paceOf(platform).reserve({
     number: setting.id,
     recipient,
-    perSecond: setting.messagesPerSecond,
+    perSecond: setting.messagesPerSecond * sharesOf(platform).of(setting),
     patienceMs,
   })
   if (waitMs > patienceMs) {

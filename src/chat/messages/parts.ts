@@ -35,7 +35,10 @@ export const Footer = Type.Optional(Text(limits.footer))
 export const HeaderText = Text(limits.header)
 export const CatalogId = Text(256)
 export const ProductId = Text(256)
-export const MediaId = Type.String({ pattern: '^\\d{1,40}$', patternMessage: 'must be the digits of a media id' })
+export const MediaId = Type.String({
+  pattern: '^(\\d{1,40}|[0-9a-f]{24})$',
+  patternMessage: 'must be the _id of POST /media, or the digits of a media id of the platform',
+})
 
 export interface MediaHeader {
   type: 'image' | 'video' | 'document'

@@ -9,6 +9,8 @@ import type { ContactDetails } from '../contacts/schema.ts'
 import * as contactStore from '../contacts/store.ts'
 import { tellContacts } from '../events.ts'
 import { ensureLists } from '../lists/lists.ts'
+import { isOurs } from '../media/content.ts'
+import { platformMediaId } from '../media/media.ts'
 import { dialingCode, readNumber } from '../phone.ts'
 import { recentSetting, type Setting, windowEnforced } from '../settings/settings.ts'
 import { countContacts } from '../tally.ts'
@@ -46,15 +48,28 @@ export async function sendMessage(
   const now = await nowFor(db, business)
   const setting = await recentSetting(platform, business.id)
   const { kind, template } = await chooseKind(db, business.id, request.body)
-  const body = kind.read(request.conversation ? { ...request.body, to: '0000000' } : request.body)
-  const number = request.conversation ? request.conversation.mobile : readNumber('to', body.to)
+  const given = kind.read(request.conversation ? { ...request.body, to: '0000000' } : request.body)
+  const number = request.conversation ? request.conversation.mobile : readNumber('to', given.to)
   if (template) requireApproved(template)
+  const { mediaId } = given as { mediaId?: string }
+  const body = mediaId ? await withPlatformMedia(platform, business, setting, given, { kind, mediaId }) : given
   // Kinds without a template never look at it.
   const content = kind.build(body, { template: template as Template, number, now })
   requireNotHalted(setting, { template, number })
   if (body.contact) await requireKnownNames(db, business.id, body.contact)
 
-  const draft = { kind, body, content, template, number, now, setting, idempotencyKey: request.idempotencyKey }
+  const ours = mediaId && isOurs(mediaId) ? mediaId : null
+  const draft = {
+    kind,
+    body,
+    content,
+    template,
+    number,
+    now,
+    setting,
+    mediaId: ours,
+    idempotencyKey: request.idempotencyKey,
+  }
   const message = await write(platform, business, draft, request.conversation)
   if ('earlier' in message) return answerFromRow(message.earlier)
   return deliver(platform, db, business, { ...message, setting, kind, template })
@@ -68,7 +83,23 @@ interface Draft {
   number: string
   now: Date
   setting: Setting
+  /** the file it carries, where it is one of ours */
+  mediaId: string | null
   idempotencyKey: string | undefined
+}
+
+async function withPlatformMedia(
+  platform: Platform,
+  business: Business,
+  setting: Setting,
+  body: CommonBody,
+  { kind, mediaId }: { kind: Kind; mediaId: string },
+): Promise<CommonBody> {
+  const wanted = kind.type === 'template' ? undefined : kind.type
+  return {
+    ...body,
+    mediaId: await platformMediaId(platform, business, setting, { mediaId, kind: wanted }),
+  } as CommonBody
 }
 
 export interface Written {
@@ -165,12 +196,13 @@ const payloadOf = (draft: Draft, userId: string | undefined) => ({
   ...(draft.body.replyTo !== undefined && { context: { message_id: draft.body.replyTo } }),
 })
 
-const rowOf = ({ kind, idempotencyKey, template, now }: Draft) => ({
+const rowOf = ({ kind, idempotencyKey, template, mediaId, now }: Draft) => ({
   kind: kind.name,
   idempotencyKey: idempotencyKey ?? null,
   category: template?.category ?? '',
   templateId: template?.id ?? null,
   templateVersion: template?.version ?? null,
+  mediaId,
   leaseSeconds,
   now,
 })

@@ -10,6 +10,7 @@ export interface Intent {
   category: string
   templateId: string | null
   templateVersion: number | null
+  mediaId: string | null
   leaseSeconds: number
   /** needs the person's consent */
   marketing: boolean
@@ -41,7 +42,7 @@ export const writeIntents = (db: Db, businessId: string, intents: readonly Inten
       conversation.free_entry_until
     from jsonb_to_recordset(${db.json(intents as never)}::jsonb) as asked (
       id text, number text, kind text, payload jsonb, "idempotencyKey" text, category text, "templateId" text,
-      "templateVersion" int, "leaseSeconds" int, marketing boolean, "windowFrom" timestamptz, now timestamptz)
+      "templateVersion" int, "mediaId" text, "leaseSeconds" int, marketing boolean, "windowFrom" timestamptz, now timestamptz)
     cross join lateral (
       select id, optin, stopped_at from chat_contact
       where business_id = ${businessId} and mobile = asked.number and mobile <> '' limit 1) contact
@@ -50,9 +51,9 @@ export const writeIntents = (db: Db, businessId: string, intents: readonly Inten
       where business_id = ${businessId} and id = contact.id limit 1) conversation on true),
   written as (
     insert into chat_message (business_id, id, conversation_id, direction, kind, status, recipient, idempotency_key, payload,
-      attempt, lease_until, category, template_id, template_version, created_at, updated_at)
+      attempt, lease_until, category, template_id, template_version, media_id, created_at, updated_at)
     select ${businessId}, id, contact_id, 'out', kind, 'sending', number, "idempotencyKey", payload, 1,
-      now() + "leaseSeconds" * interval '1 second', category, "templateId", "templateVersion", now, now
+      now() + "leaseSeconds" * interval '1 second', category, "templateId", "templateVersion", "mediaId", now, now
     from found
     where (not marketing or (optin and stopped_at is null))
       and ("windowFrom" is null or coalesce(last_incoming_at > "windowFrom", false) or coalesce(free_entry_until > now, false))

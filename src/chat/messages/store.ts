@@ -34,6 +34,7 @@ export interface MessageRow {
   attempt: number
   category: string
   broadcastId: string | null
+  mediaId: string | null
   blocked: boolean
   seen: boolean
   createdAt: Date
@@ -47,7 +48,7 @@ export interface MessageRow {
 
 export const messageColumns = (db: Db) => db`
   id, conversation_id as "conversationId", direction, kind, status, recipient, payload, platform_id as "platformId",
-  platform_answer as "platformAnswer", error, pricing, attempt, category, broadcast_id as "broadcastId", blocked, seen,
+  platform_answer as "platformAnswer", error, pricing, attempt, category, broadcast_id as "broadcastId", media_id as "mediaId", blocked, seen,
   created_at as "createdAt", updated_at as "updatedAt", accepted_at as "acceptedAt", sent_at as "sentAt",
   delivered_at as "deliveredAt", read_at as "readAt", failed_at as "failedAt"`
 
@@ -89,6 +90,7 @@ export interface NewOutgoing {
   category: string
   templateId: string | null
   templateVersion: number | null
+  mediaId: string | null
   leaseSeconds: number
   now: Date
 }
@@ -101,12 +103,12 @@ export const insertOutgoing = (db: Db, businessId: string, messages: readonly Ne
   db<{ id: string }[]>`
   with written as (
     insert into chat_message (business_id, id, conversation_id, direction, kind, status, recipient, idempotency_key, payload,
-      attempt, lease_until, category, template_id, template_version, created_at, updated_at)
+      attempt, lease_until, category, template_id, template_version, media_id, created_at, updated_at)
     select ${businessId}, id, "contactId", 'out', kind, 'sending', recipient, "idempotencyKey", payload, 1,
-      now() + "leaseSeconds" * interval '1 second', category, "templateId", "templateVersion", now, now
+      now() + "leaseSeconds" * interval '1 second', category, "templateId", "templateVersion", "mediaId", now, now
     from jsonb_to_recordset(${db.json(messages as never)}::jsonb) as x (
       id text, "contactId" text, kind text, recipient text, payload jsonb, "idempotencyKey" text, category text,
-      "templateId" text, "templateVersion" int, "leaseSeconds" int, now timestamptz)
+      "templateId" text, "templateVersion" int, "mediaId" text, "leaseSeconds" int, now timestamptz)
     on conflict (business_id, idempotency_key) where idempotency_key is not null do nothing
     returning id, conversation_id, created_at),
   thread as (
