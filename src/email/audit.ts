@@ -1,5 +1,6 @@
 import { nowFor } from '../platform/clock.ts'
 import type { Platform } from '../platform/platform.ts'
+import { auditSearch } from './audit-search.ts'
 import { totalsOf } from './stats/totals.ts'
 import * as store from './store-audit.ts'
 
@@ -23,7 +24,5 @@ export const auditEmail = (platform: Platform, businessId: string): Promise<stri
     }
     for (const { key, kept, counted } of await store.wrongSets(tx, businessId))
       faults.push(`email: the set "${key}" holds ${kept} subscribers, counted ${counted}`)
-    for (const { slot } of await store.wrongTexts(tx, businessId))
-      faults.push(`email: the search text of slot ${slot} is out of date`)
-    return faults
+    return faults.concat(await auditSearch(tx, businessId))
   })

@@ -1,7 +1,8 @@
 import type { Db } from '../platform/database.ts'
 import { scoreBase } from './subscribers/bitmaps.ts'
 import { engagedSince } from './subscribers/facets.ts'
-import { searchText } from './subscribers/store-fold.ts'
+import { gramLength } from './subscribers/grams.ts'
+import { searchText } from './subscribers/store-changes.ts'
 
 export { holdSnapshot } from './subscribers/store-filter.ts'
 
@@ -63,9 +64,29 @@ export const wrongSets = (db: Db, businessId: string) => db<{ key: string; kept:
   select key, (coalesce(n, 0) + coalesce(logged, 0))::int as kept, coalesce(counted, 0)::int as counted
   from expected full join folded using (key) where coalesce(n, 0) + coalesce(logged, 0) <> coalesce(counted, 0)`
 
-export const wrongTexts = (db: Db, businessId: string) => db<{ slot: number }[]>`
-  select s.slot from email_subscriber s left join email_search t on t.business_id = s.business_id and t.slot = s.slot
-  where s.business_id = ${businessId} and s.delete_after is null and t.text is distinct from ${searchText(db)}
-    and not exists (select 1 from email_search_todo d where d.business_id = s.business_id and d.slot = s.slot)
-    and not exists (select 1 from email_change c where c.business_id = s.business_id and c.slot = s.slot and c.text_changed)
-  limit 100`
+/** Slots whose sets are known not to be right yet. */
+export const unindexedSlots = async (db: Db, businessId: string) =>
+  (
+    await db<{ slot: number }[]>`
+    select slot from email_change where business_id = ${businessId} and text_changed
+    union select slot from email_search_todo where business_id = ${businessId}`
+  ).map(row => row.slot)
+
+export const texts = (db: Db, businessId: string, from: number, to: number) => db<{ slot: number; text: string }[]>`
+  select s.slot, ${searchText(db, db`s`)} as text from email_subscriber s
+  where s.business_id = ${businessId} and s.slot >= ${from} and s.slot < ${to} and s.delete_after is null order by s.slot`
+
+export const lastSlot = async (db: Db, businessId: string) =>
+  (
+    await db<{ slot: number }[]>`
+    select slot from email_subscriber where business_id = ${businessId} order by slot desc limit 1`
+  )[0]?.slot ?? -1
+
+export const gramSets = (db: Db, businessId: string) =>
+  db<{ gram: string; block: number; slots: Buffer }[]>`
+  select gram, block, slots from email_gram where business_id = ${businessId} and length(gram) <= ${gramLength}`.cursor(
+    5_000,
+  )
+
+export const wordSets = (db: Db, businessId: string) => db<{ gram: string; block: number; slots: Buffer }[]>`
+  select gram, block, slots from email_gram where business_id = ${businessId} and length(gram) > ${gramLength}`

@@ -13,11 +13,12 @@ export interface CsvRecord {
 export function* readCsv(text: string, separator: string, firstLine: number): Generator<CsvRecord> {
   let at = 0
   let line = firstLine
+  let quote = nextQuote(text, 0)
   while (at < text.length) {
     const newline = text.indexOf('\n', at)
     const end = newline < 0 ? text.length : newline
-    const quote = text.indexOf('"', at)
-    if (quote < 0 || quote >= end) {
+    if (quote < at) quote = nextQuote(text, at)
+    if (quote >= end) {
       const row = text.slice(at, text[end - 1] === '\r' ? end - 1 : end)
       if (row !== '') yield { line, cells: row.split(separator) }
       at = end + 1
@@ -29,6 +30,12 @@ export function* readCsv(text: string, separator: string, firstLine: number): Ge
     line += record.lines
     at = record.end
   }
+}
+
+/** Looked for once and remembered: to look from every line to the end of the text would take longer than all the rest. */
+function nextQuote(text: string, from: number): number {
+  const found = text.indexOf('"', from)
+  return found < 0 ? Number.POSITIVE_INFINITY : found
 }
 
 function readQuoted(text: string, start: number, separator: string): { cells: string[]; end: number; lines: number } {
@@ -74,26 +81,35 @@ const newlineByte = 0x0a
 /** Cuts a stream of bytes into chunks that end where a record ends. Holds no more than one chunk and what comes in. */
 export async function* cutAtRecords(
   source: AsyncIterable<Buffer>,
-  limits: { chunkBytes: number; maxRecordBytes: number },
+  limits: { chunkBytes: number; chunkRecords?: number; maxRecordBytes: number },
 ): AsyncGenerator<Buffer> {
   let kept: Buffer[] = []
   let size = 0
+  let records = 0
+  let recordBytes = 0
   let inQuotes = false
   for await (const bytes of source) {
     let start = 0
+    let recordStart = -recordBytes
     for (let i = 0; i < bytes.length; i++) {
       const byte = bytes[i]
       if (byte === quoteByte) inQuotes = !inQuotes
-      else if (byte === newlineByte && !inQuotes && size + i + 1 - start >= limits.chunkBytes) {
+      else if (byte === newlineByte && !inQuotes) {
+        records++
+        recordStart = i + 1
+        if (records < (limits.chunkRecords ?? Number.POSITIVE_INFINITY) && size + i + 1 - start < limits.chunkBytes)
+          continue
         yield Buffer.concat([...kept, bytes.subarray(start, i + 1)])
         kept = []
         size = 0
+        records = 0
         start = i + 1
       }
     }
     kept.push(bytes.subarray(start))
     size += bytes.length - start
-    if (size > limits.chunkBytes + limits.maxRecordBytes) throw new RecordTooLong()
+    recordBytes = bytes.length - recordStart
+    if (recordBytes > limits.maxRecordBytes) throw new RecordTooLong()
   }
   if (size > 0) yield Buffer.concat(kept)
 }

@@ -46,7 +46,11 @@ describe('CSV', () => {
             bytes.subarray(i * size, (i + 1) * size),
           )
           const read = []
-          for await (const chunk of cutAtRecords(Readable.from(parts), { chunkBytes: 10, maxRecordBytes: 1_000 }))
+          for await (const chunk of cutAtRecords(Readable.from(parts), {
+            chunkBytes: 10,
+            chunkRecords: 3,
+            maxRecordBytes: 1_000,
+          }))
             for (const record of readCsv(chunk.toString(), ',', 1)) read.push(record.cells)
           expect(read).toEqual(rows)
         },

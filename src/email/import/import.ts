@@ -2,20 +2,22 @@ import type { Readable } from 'node:stream'
 import type { Business } from '../../platform/business.ts'
 import { nowFor } from '../../platform/clock.ts'
 import { cutAtRecords, RecordTooLong, readCsv, separatorOf } from '../../platform/csv.ts'
-import { beginWithRetry, type Database, type Db, type Tx } from '../../platform/database.ts'
+import { beginWithRetry, type Database, type Db, isUniqueViolation, type Tx } from '../../platform/database.ts'
 import { emit } from '../../platform/events.ts'
-import { newId, newIds } from '../../platform/ids.ts'
+import { newId } from '../../platform/ids.ts'
 import { does, queue, type Work } from '../../platform/jobs.ts'
 import type { Platform } from '../../platform/platform.ts'
 import { badRequest, fail, notFound, unprocessable } from '../../platform/problem.ts'
 import { type CustomField, customFieldsOf } from '../custom-fields/custom-fields.ts'
 import { resolveLists } from '../lists/lists.ts'
-import * as lists from '../lists/store.ts'
-import { foldChanges } from '../subscribers/fold.ts'
-import { takeSlots } from '../subscribers/slots.ts'
-import { suppressAddresses } from '../suppressions/suppressions.ts'
+import { blockBits } from '../subscribers/bitmaps.ts'
+import { foldAll } from '../subscribers/fold.ts'
+import { BlockGrams } from '../subscribers/grams.ts'
+import { indexWhenMany } from '../subscribers/index-search.ts'
 import { ensureTags } from '../tags/tags.ts'
-import { columnsOf, type ImportRow, type ReadRows, readRows } from './rows.ts'
+import { mergeRows } from './merge-rows.ts'
+import { resolveNames } from './resolve-names.ts'
+import { columnsOf, type ReadRows, readRows } from './rows.ts'
 import * as store from './store.ts'
 
 /**
@@ -23,7 +25,9 @@ import * as store from './store.ts'
  * chunk, and then `done`, `cancelled` or `failed`. Each chunk is one transaction: rows, memberships, log of changes and
  * the mark of progress. Whoever goes on after a kill begins at the mark; nothing is counted twice.
  */
-const chunkBytes = 400_000
+const chunkRecords = blockBits
+const chunkBytes = 4_000_000
+const maxAttempts = 10
 const maxRecordBytes = 1_048_576
 const maxKeptRefusals = 10_000
 const turnMs = 60_000
@@ -51,7 +55,7 @@ export async function startImport(
   const id = newId()
   let number = 0
   try {
-    for await (const content of cutAtRecords(file, { chunkBytes, maxRecordBytes })) {
+    for await (const content of cutAtRecords(file, { chunkBytes, chunkRecords, maxRecordBytes })) {
       if (number === 0)
         await store.insert(db, business.id, id, { ...readHeader(content, customFields), listNumbers, tagNumbers }, now)
       await store.addChunk(db, business.id, { importId: id, number: number++, content })
@@ -99,7 +103,8 @@ export async function runImport(
   const { db } = platform
   const until = performance.now() + (options.turnMs ?? turnMs)
   const customFields = await customFieldsOf(db, business.id)
-  let read: { number: number; bytes: number; chunk: ReadRows } | undefined
+  let read: Part | undefined
+  const grams = new BlockGrams()
   for (;;) {
     const record = await store.find(db, business.id, importId)
     if (!record || (record.status !== 'queued' && record.status !== 'running')) return false
@@ -110,8 +115,8 @@ export async function runImport(
       await finish(db, business.id, importId, now)
       return false
     }
-    const { number, chunk, bytes } = read
-    const merging = mergeChunk(platform, business.id, record, { number, bytes, chunk }, now)
+    const { number, chunk } = read
+    const merging = mergeChunk(platform, business.id, record, read, { now, grams })
     // While the database merges this chunk, the next one is read and checked.
     const next = readChunk(db, business.id, record, number + 1, chunk.nextLine, customFields)
     await merging.catch(async error => {
@@ -119,7 +124,8 @@ export async function runImport(
       throw error
     })
     read = await next
-    await foldChanges(db, business.id, now, { wait: true })
+    await foldAll(db, business.id, now)
+    await indexWhenMany(db, business.id)
     if (options.signal?.aborted || performance.now() > until) return true
   }
 }
@@ -136,96 +142,55 @@ async function readChunk(
   if (!content) return undefined
   const text = content.toString('utf8')
   const file = { ...record.settings, firstLine, skipHeader: number === 0 }
-  return { number, bytes: content.length, chunk: readRows(text, file, customFields) }
+  return { number, bytes: content.length, chunk: await readRows(text, file, customFields) }
 }
+
+type Part = { number: number; bytes: number; chunk: ReadRows }
 
 async function mergeChunk(
   platform: Platform,
   businessId: string,
   record: store.ImportRecord,
-  part: { number: number; bytes: number; chunk: ReadRows },
-  now: Date,
+  part: Part,
+  work: { now: Date; grams: BlockGrams },
 ): Promise<void> {
-  const { rows, refusals, repeated, nextLine } = part.chunk
-  const slot = rows.length > 0 ? await takeSlots(platform, businessId, rows.length) : 0
-  await beginWithRetry(platform.db, async tx => {
-    const current = await store.lock(tx, businessId, record.id)
-    if (!current || current.nextChunk !== part.number || (current.status !== 'queued' && current.status !== 'running'))
-      return
-    const named = await resolveNames(tx, businessId, rows, now)
-    const refused = [...refusals, ...named.refusals]
-    const counts = await mergeRows(tx, businessId, current, named.rows, slot, now)
-    if (refused.length > 0 && current.refused < maxKeptRefusals)
-      await store.addRefusals(tx, businessId, record.id, refused.slice(0, maxKeptRefusals - current.refused))
-    const done = {
-      bytes: part.bytes,
-      lines: nextLine - 1,
-      rows: rows.length + repeated + refusals.length,
-      refused: refused.length,
-      created: counts.created,
-      updated: counts.updated + repeated,
+  for (let attempt = 1; ; attempt++)
+    try {
+      return await beginWithRetry(platform.db, tx => mergeChunkIn(platform, tx, businessId, record, part, work))
+    } catch (error) {
+      // Someone made one of these people meanwhile: nothing was merged, and the next look finds them.
+      if (!isUniqueViolation(error, 'email_subscriber_email') || attempt >= maxAttempts) throw error
     }
-    await store.advance(tx, businessId, record.id, done, now)
-  })
 }
 
-type NamedRow = ImportRow & { tagNumbers: number[]; listNumbers: number[] }
-
-/** Tags come into being; a list that does not exist refuses its row. */
-async function resolveNames(tx: Tx, businessId: string, rows: readonly ImportRow[], now: Date) {
-  const tagNames = [...new Set(rows.flatMap(row => row.tags))]
-  const tagNumbers = await ensureTags(tx, businessId, tagNames, now)
-  const tags = new Map(tagNames.map((name, i) => [name, tagNumbers[i]!]))
-  const listNames = [...new Set(rows.flatMap(row => row.lists))]
-  const known = listNames.length > 0 ? await lists.resolve(tx, businessId, listNames) : []
-  const listNumbers = new Map(known.map(list => [list.given, list.number]))
-  const refusals: ReadRows['refusals'] = []
-  const named: NamedRow[] = []
-  for (const row of rows) {
-    const missing = row.lists.find(name => !listNumbers.has(name))
-    if (missing !== undefined)
-      refusals.push({ line: row.line, email: row.email, reason: `there is no list named "${missing}"` })
-    else
-      named.push({
-        ...row,
-        tagNumbers: row.tags.map(name => tags.get(name)!),
-        listNumbers: row.lists.map(name => listNumbers.get(name)!),
-      })
-  }
-  return { rows: named, refusals }
-}
-
-async function mergeRows(
+async function mergeChunkIn(
+  platform: Platform,
   tx: Tx,
   businessId: string,
   record: store.ImportRecord,
-  rows: readonly NamedRow[],
-  firstSlot: number,
-  now: Date,
-) {
-  const { listNumbers, tagNumbers } = record.settings
-  const ids = newIds(rows.length)
-  let left = rows.map(({ line: _, tags: __, lists: ___, ...row }, n) => ({
-    ...row,
-    n,
-    id: ids[n]!,
-    slot: firstSlot + n,
-    tagNumbers: [...new Set([...tagNumbers, ...row.tagNumbers])],
-    listNumbers: [...new Set([...listNumbers, ...row.listNumbers])],
-  }))
-  const counts = { created: 0, updated: 0 }
-  while (left.length > 0) {
-    const merged = await store.merge(tx, businessId, left, now)
-    counts.created += merged.created.length
-    counts.updated += merged.updated.length
-    const done = new Set([...merged.created, ...merged.updated])
-    left = done.size === left.length ? [] : left.filter(row => !done.has(row.n))
+  part: Part,
+  work: { now: Date; grams: BlockGrams },
+): Promise<void> {
+  const { now } = work
+  const { rows, refusals, repeated, nextLine } = part.chunk
+  await store.planByIndex(tx)
+  const current = await store.lock(tx, businessId, record.id)
+  if (!current || current.nextChunk !== part.number || (current.status !== 'queued' && current.status !== 'running'))
+    return
+  const named = await resolveNames(tx, businessId, rows, current.settings, now)
+  const refused = [...refusals, ...named.refusals]
+  const counts = await mergeRows(platform, tx, businessId, named.rows, work)
+  if (refused.length > 0 && current.refused < maxKeptRefusals)
+    await store.addRefusals(tx, businessId, record.id, refused.slice(0, maxKeptRefusals - current.refused))
+  const done = {
+    bytes: part.bytes,
+    lines: nextLine - 1,
+    rows: rows.length + repeated + refusals.length,
+    refused: refused.length,
+    created: counts.created,
+    updated: counts.updated + repeated,
   }
-  const gone = rows.flatMap(({ email, status }) =>
-    status && status !== 'subscribed' ? [{ email, type: status, reason: `Imported as ${status}` }] : [],
-  )
-  await suppressAddresses(tx, businessId, gone, now)
-  return counts
+  await store.advance(tx, businessId, record.id, done, now)
 }
 
 /** Spec silent: one event tells of the whole import; an event for each of a million rows would drown those who listen. */

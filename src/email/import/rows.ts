@@ -33,8 +33,8 @@ export interface ImportRow {
   status: Status | null
   source: string | null
   customFields: Record<string, unknown> | null
-  tags: string[]
-  lists: string[]
+  tags: readonly string[]
+  lists: readonly string[]
 }
 
 export interface Refusal {
@@ -87,37 +87,76 @@ export interface ReadRows {
   nextLine: number
 }
 
-/** Reads and checks one chunk. Of rows with the same email the last one counts, since one statement can't write a row twice. */
-export function readRows(
+const sliceRecords = 500
+
+/**
+ * Reads and checks one chunk, in slices, so that requests are served in between. Of rows with the same email the last one
+ * counts, since one statement can't write a row twice.
+ */
+export async function readRows(
   text: string,
   file: { columns: readonly (Column | null)[]; separator: string; firstLine: number; skipHeader: boolean },
   customFields: readonly CustomField[],
-): ReadRows {
+): Promise<ReadRows> {
   const byEmail = new Map<string, ImportRow>()
   const refusals: Refusal[] = []
-  let header = file.skipHeader
-  let good = 0
+  const reader: Reader = {
+    columns: file.columns,
+    customFields,
+    splitNames: rememberingSplit(),
+    isClean: !text.includes('\u0000') && !text.includes('\uFFFD'),
+  }
+  let records = 0
+  let repeated = 0
   for (const record of readCsv(text, file.separator, file.firstLine)) {
-    if (header) {
-      header = false
-      continue
+    if (records++ === 0 && file.skipHeader) continue
+    if (records % sliceRecords === 0) await new Promise(resolve => setImmediate(resolve))
+    const row = readRow(record, reader)
+    if ('reason' in row) refusals.push(row)
+    else {
+      const address = row.email.toLowerCase()
+      const earlier = byEmail.get(address)
+      if (earlier) repeated++
+      byEmail.set(address, earlier ? mergeRows(earlier, row) : row)
     }
-    const row = readRow(record, file.columns, customFields)
-    if ('reason' in row) {
-      refusals.push(row)
-      continue
-    }
-    good++
-    byEmail.set(row.email.toLowerCase(), mergeRows(byEmail.get(row.email.toLowerCase()), row))
   }
   let lines = 0
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines++
-  return { rows: [...byEmail.values()], refusals, repeated: good - byEmail.size, nextLine: file.firstLine + lines }
+  return { rows: [...byEmail.values()], refusals, repeated, nextLine: file.firstLine + lines }
+}
+
+interface Reader {
+  columns: readonly (Column | null)[]
+  customFields: readonly CustomField[]
+  splitNames(cell: string): readonly string[]
+  /** the whole chunk is text */
+  isClean: boolean
+}
+
+const maxRemembered = 5_000
+
+/** The same few sets of names come again and again; who has the same gets the same array, which later work counts on. */
+function rememberingSplit(): Reader['splitNames'] {
+  const known = new Map<string, readonly string[]>()
+  return cell => {
+    let names = known.get(cell)
+    if (!names) {
+      names = [
+        ...new Set(
+          cell
+            .split(/[;|]/)
+            .map(name => name.trim())
+            .filter(name => name !== ''),
+        ),
+      ]
+      if (known.size < maxRemembered) known.set(cell, names)
+    }
+    return names
+  }
 }
 
 /** The later row wins field by field; tags and lists add up. */
-function mergeRows(earlier: ImportRow | undefined, later: ImportRow): ImportRow {
-  if (!earlier) return later
+function mergeRows(earlier: ImportRow, later: ImportRow): ImportRow {
   const given = Object.fromEntries(Object.entries(later).filter(([, value]) => value !== null))
   const customFields = (earlier.customFields || later.customFields) && {
     ...earlier.customFields,
@@ -132,11 +171,7 @@ function mergeRows(earlier: ImportRow | undefined, later: ImportRow): ImportRow 
   }
 }
 
-function readRow(
-  record: CsvRecord,
-  columns: readonly (Column | null)[],
-  customFields: readonly CustomField[],
-): ImportRow | Refusal {
+function readRow(record: CsvRecord, reader: Reader): ImportRow | Refusal {
   const row: ImportRow = {
     line: record.line,
     email: '',
@@ -150,20 +185,22 @@ function readRow(
     status: null,
     source: null,
     customFields: null,
-    tags: [],
-    lists: [],
+    tags: noNames,
+    lists: noNames,
   }
-  const refuse = (reason: string): Refusal => ({ line: record.line, email: row.email.slice(0, 254), reason })
   let fault: string | undefined
+  const { columns } = reader
   for (let i = 0; i < columns.length; i++) {
     const column = columns[i]
     const cell = cellText(record.cells[i])
     if (!column || cell === '') continue
-    fault ??= setCell(row, column, cell, customFields)
+    fault ??= setCell(row, column, cell, reader)
   }
-  if (!isEmail(row.email)) return refuse(row.email === '' ? 'email is missing' : 'email is not a valid address')
-  return fault ? refuse(fault) : row
+  if (!isEmail(row.email)) fault = row.email === '' ? 'email is missing' : 'email is not a valid address'
+  return fault ? { line: record.line, email: row.email.slice(0, 254), reason: fault } : row
 }
+
+const noNames: readonly string[] = []
 
 /** Exports lead what looks like a formula with an apostrophe; here it comes off again. */
 function cellText(cell: string | undefined): string {
@@ -181,13 +218,8 @@ const maxLengths: Partial<Record<Column, number>> = {
 }
 
 /** Answers what is wrong with the cell, if anything. */
-function setCell(
-  row: ImportRow,
-  column: Column,
-  cell: string,
-  customFields: readonly CustomField[],
-): string | undefined {
-  if (cell.includes('\u0000') || cell.includes('\uFFFD'))
+function setCell(row: ImportRow, column: Column, cell: string, reader: Reader): string | undefined {
+  if (!reader.isClean && (cell.includes('\u0000') || cell.includes('\uFFFD')))
     return `${column} contains characters that are not text (is the file UTF-8?)`
   switch (column) {
     case 'email':
@@ -206,14 +238,7 @@ function setCell(
       return isLocalDate(cell) ? undefined : 'dateOfBirth is not a date such as 1990-01-31'
     case 'tags':
     case 'lists':
-      row[column] = [
-        ...new Set(
-          cell
-            .split(/[;|]/)
-            .map(name => name.trim())
-            .filter(name => name !== ''),
-        ),
-      ]
+      row[column] = reader.splitNames(cell)
       return row[column].every(name => name.length <= 100)
         ? undefined
         : `${column} has a name longer than 100 characters`
@@ -228,7 +253,7 @@ function setCell(
       return cell.length <= most ? undefined : `${column} is longer than ${most} characters`
     }
     default:
-      return setCustomField(row, column.slice('customFields.'.length), cell, customFields)
+      return setCustomField(row, column.slice('customFields.'.length), cell, reader.customFields)
   }
 }
 

@@ -1,6 +1,5 @@
 import { type Db, first, only } from '../../platform/database.ts'
-import { logCreated, logDifference } from '../subscribers/store-changes.ts'
-import type { Column, ImportRow, Refusal } from './rows.ts'
+import type { Column, Refusal } from './rows.ts'
 
 export interface ImportSettings {
   columns: (Column | null)[]
@@ -64,6 +63,13 @@ export const find = (db: Db, businessId: string, id: string) =>
   db<ImportRecord[]>`select ${columns(db)} from email_import where business_id = ${businessId} and id = ${id}`.then(
     first,
   )
+
+/**
+ * Every chunk is planned anew, and by indexes: a plan from when the tables were empty would compare each row with each, and the planner,
+ * who can't know how few of eight thousand addresses are there, would read the whole table for each chunk.
+ */
+export const planByIndex = (db: Db) =>
+  db`select set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', 'off', true)`
 
 /** Progress is decided under this lock, so that two workers never merge one chunk twice. */
 export const lock = (db: Db, businessId: string, id: string) =>
@@ -130,60 +136,3 @@ export const stalled = (db: Db, before: Date) => db<{ businessId: string; id: st
 /** Uploads that broke off a day ago. */
 export const removeBrokenUploads = (db: Db, before: Date) => db`
   delete from email_import where status = 'uploading' and updated_at < ${before}`
-
-export interface MergeRow extends Omit<ImportRow, 'line' | 'tags' | 'lists'> {
-  n: number
-  id: string
-  slot: number
-  tagNumbers: number[]
-  listNumbers: number[]
-}
-
-/**
- * Writes a chunk: those who exist are updated, the others made, and the log of changes with them. Rows that another
- * request made a moment ago are in neither answer and must be given again. A suppressed address keeps its suppression:
- * an import never makes it `subscribed`.
- */
-export const merge = (db: Db, businessId: string, rows: MergeRow[], now: Date) =>
-  db<{ created: number[]; updated: number[] }[]>`
-  with r as materialized (
-    select r.*, lower(r.email) as address, p.type as suppressed from json_to_recordset(${JSON.stringify(rows)}::text::json) as r (n int, id text, slot int, email text,
-      "firstName" text, "lastName" text, mobile text, country text, city text, "dateOfBirth" date, "leadScore" int, status text, source text,
-      "customFields" jsonb, "tagNumbers" int[], "listNumbers" int[])
-    left join email_suppression p on p.business_id = ${businessId} and p.address = lower(r.email)
-  ), old as materialized (
-    select s.business_id, s.id, s.slot, s.email, s.first_name, s.last_name, s.status, s.lead_score, s.list_numbers, s.tag_numbers,
-      s.engaged_at, r.n
-    from r join email_subscriber s on s.business_id = ${businessId} and lower(s.email) = r.address and s.delete_after is null
-    order by s.id for update of s
-  ), new as (
-    update email_subscriber s set
-      first_name = coalesce(r."firstName", s.first_name), last_name = coalesce(r."lastName", s.last_name),
-      mobile = coalesce(r.mobile, s.mobile), country = coalesce(r.country, s.country), city = coalesce(r.city, s.city),
-      date_of_birth = coalesce(r."dateOfBirth", s.date_of_birth), lead_score = coalesce(r."leadScore", s.lead_score),
-      source = coalesce(r.source, s.source),
-      status = case when r.status = 'subscribed' and r.suppressed is not null then s.status else coalesce(r.status, s.status) end,
-      custom_fields = case when r."customFields" is null then s.custom_fields else s.custom_fields || r."customFields" end,
-      tag_numbers = case when r."tagNumbers" <@ s.tag_numbers then s.tag_numbers
-        else s.tag_numbers || array(select n from unnest(r."tagNumbers") n where n <> all(s.tag_numbers)) end,
-      list_numbers = case when r."listNumbers" <@ s.list_numbers then s.list_numbers
-        else s.list_numbers || array(select n from unnest(r."listNumbers") n where n <> all(s.list_numbers)) end,
-      updated_at = ${now}
-    from old join r on r.n = old.n where s.business_id = ${businessId} and s.id = old.id
-    returning s.*
-  ), log_updated as (${logDifference(db, now)}
-  ), made as (
-    insert into email_subscriber (business_id, id, slot, email, first_name, last_name, mobile, country, city, date_of_birth, lead_score,
-      status, source, custom_fields, tag_numbers, list_numbers, created_at, updated_at)
-    select ${businessId}, r.id, r.slot, r.email, coalesce(r."firstName", ''), coalesce(r."lastName", ''), coalesce(r.mobile, ''),
-      coalesce(r.country, 'Not Specified'), coalesce(r.city, 'Not Specified'), r."dateOfBirth", coalesce(r."leadScore", 0),
-      case when coalesce(r.status, 'subscribed') = 'subscribed' and r.suppressed in ('unsubscribed', 'bounced', 'complaint') then r.suppressed
-        else coalesce(r.status, 'subscribed') end,
-      coalesce(r.source, 'import'), coalesce(r."customFields", '{}'), r."tagNumbers", r."listNumbers", ${now}, ${now}
-    from r where not exists (select 1 from old where old.n = r.n)
-    on conflict (business_id, lower(email)) where delete_after is null do nothing
-    returning *
-  ), log_created as (${logCreated(db, now)})
-  select array(select n from old) as updated, array(select r.n from made join r on r.slot = made.slot) as created`.then(
-    only,
-  )

@@ -3,6 +3,7 @@ import { endpoint } from '../../platform/endpoint.ts'
 import { AnyObject, Id, IdInPath, Timestamp } from '../../platform/schema.ts'
 import { envelope, ok } from '../envelope.ts'
 import { NameSchema } from '../lists/schema.ts'
+import { inOneSnapshot } from '../subscribers/pages.ts'
 import { operators } from './rules.ts'
 import * as rules from './segments.ts'
 
@@ -36,15 +37,16 @@ export const create = endpoint({
 export const list = endpoint({
   summary: 'All segments with their counts',
   answer: envelope(Type.Object({ segments: Type.Array(SegmentSchema) })),
-  run: async ({ db, business }) => ok('Segments', { segments: (await rules.countedSegments(db, business)).map(show) }),
+  run: ({ db, business }) =>
+    inOneSnapshot(db, async tx => ok('Segments', { segments: (await rules.countedSegments(tx, business)).map(show) })),
 })
 
 export const get = endpoint({
   summary: 'Get a segment',
   params: InPath,
   answer: envelope(Type.Object({ segment: SegmentSchema })),
-  run: async ({ db, business, params }) =>
-    ok('Segment', { segment: show(await rules.getSegment(db, business, params.id)) }),
+  run: ({ db, business, params }) =>
+    inOneSnapshot(db, async tx => ok('Segment', { segment: show(await rules.getSegment(tx, business, params.id)) })),
 })
 
 export const update = endpoint({

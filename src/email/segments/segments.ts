@@ -7,6 +7,9 @@ import { fail, notFound, unprocessable } from '../../platform/problem.ts'
 import { customFieldsOf } from '../custom-fields/custom-fields.ts'
 import { cleanName } from '../lists/lists.ts'
 import { claimName, releaseNames, renameTo } from '../lists/names.ts'
+import { totalOf } from '../subscribers/pages.ts'
+import { ruleBounds } from '../subscribers/sets.ts'
+import { ruleNumbers, totalOfRule } from '../subscribers/store-sets.ts'
 import { readRules } from './rules.ts'
 import * as store from './store.ts'
 import type { RuleContext } from './store-rules.ts'
@@ -81,13 +84,24 @@ const contextOf = async (db: Db, business: Business): Promise<RuleContext> => ({
   now: await nowFor(db, business),
 })
 
+/** Rules over lists, tags, status and score are counted from kept sets; one pass over the subscribers counts all the others. */
 async function withCounts(
   db: Db,
   context: RuleContext,
   segments: readonly store.SegmentRow[],
 ): Promise<CountedSegment[]> {
-  const counts = await store.counts(db, context, segments)
-  return segments.map((segment, i) => ({ ...segment, count: counts[i] ?? 0 }))
+  const numbers = await ruleNumbers(db, context.businessId, segments)
+  const counts = new Map<string, number>()
+  const others: store.SegmentRow[] = []
+  for (const segment of segments) {
+    const { exact, upper } = ruleBounds(segment.rules, numbers)
+    if (exact) counts.set(segment.id, (await totalOfRule(db, context.businessId, upper)).total)
+    else others.push(segment)
+  }
+  const [only] = others
+  if (only && others.length === 1) counts.set(only.id, (await totalOf(db, context, { segments: others })).total)
+  else for (const [i, count] of (await store.counts(db, context, others)).entries()) counts.set(others[i]!.id, count)
+  return segments.map(segment => ({ ...segment, count: counts.get(segment.id) ?? 0 }))
 }
 
 const tell = (tx: Parameters<typeof emit>[0], business: Business, type: string, segment: CountedSegment, now: Date) =>

@@ -16,6 +16,8 @@ export interface Change {
   before: Facets | undefined
   after: Facets | undefined
   textChanged: boolean
+  /** what searches looked at before, when that changed */
+  oldText: string | null
 }
 
 export const engagedDays = 90

@@ -3,6 +3,7 @@ import { leadScoreSettings } from '../lead-score/lead-score.ts'
 import { BlockMasks, keysOf } from './bitmaps.ts'
 import { type Change, type Facets, isEngaged } from './facets.ts'
 import * as store from './store-fold.ts'
+import { addTodo } from './store-grams.ts'
 
 /**
  * Folding takes changes off the log and adds them to the totals and bitmaps, in one transaction: a reader sees a change
@@ -49,8 +50,14 @@ export async function foldBatchIn(tx: Tx, businessId: string, engagedAsOf: Date)
   const masks = new BlockMasks()
   for (const { slot, before, after } of netChanges(changes)) masks.change(slot, keysOf(before), keysOf(after))
   await store.applyMasks(tx, businessId, masks.rows())
-  const texts = changes.filter(change => change.textChanged).map(change => change.slot)
-  if (texts.length > 0) await store.addSearchTodo(tx, businessId, [...new Set(texts)])
+  const texts = new Map<number, string | null>()
+  for (const { slot, textChanged, oldText } of changes) if (textChanged && !texts.has(slot)) texts.set(slot, oldText)
+  if (texts.size > 0)
+    await addTodo(
+      tx,
+      businessId,
+      [...texts].map(([slot, indexed]) => ({ slot, indexed })),
+    )
   return changes.length
 }
 
@@ -66,21 +73,24 @@ function netChanges(changes: readonly Change[]): Iterable<{ slot: number; before
 }
 
 /** Sums changes to one row for each total they touch. */
-class Counts {
-  readonly #rows = new Map<string, store.CountRow>()
+export class Counts {
+  readonly #rows = { all: new Map(), list: new Map(), tag: new Map() } as Record<
+    store.CountRow['kind'],
+    Map<number, store.CountRow>
+  >
   readonly #rules: { hotFrom: number; coldTo: number; engagedAsOf: Date }
 
   constructor(rules: { hotFrom: number; coldTo: number; engagedAsOf: Date }) {
     this.#rules = rules
   }
 
-  add({ before, after, at }: Change): void {
+  add({ before, after, at }: Pick<Change, 'before' | 'after' | 'at'>): void {
     if (before) this.#addFacets(before, -1, at)
     if (after) this.#addFacets(after, 1, at)
   }
 
   rows(): store.CountRow[] {
-    return [...this.#rows.values()]
+    return Object.values(this.#rows).flatMap(rows => [...rows.values()])
   }
 
   #addFacets(facets: Facets, sign: number, at: Date): void {
@@ -90,8 +100,7 @@ class Counts {
   }
 
   #addTo(kind: store.CountRow['kind'], number: number, facets: Facets, sign: number, at: Date): void {
-    const key = kind + number
-    let row = this.#rows.get(key)
+    let row = this.#rows[kind].get(number)
     if (!row) {
       row = {
         kind,
@@ -107,7 +116,7 @@ class Counts {
         engaged: 0,
         updatedAt: at,
       }
-      this.#rows.set(key, row)
+      this.#rows[kind].set(number, row)
     }
     const { hotFrom, coldTo, engagedAsOf } = this.#rules
     row.total += sign
@@ -119,10 +128,6 @@ class Counts {
     if (at > row.updatedAt) row.updatedAt = at
   }
 }
-
-/** The search index is slower to write than the rest, so it follows behind; answers how many it did. */
-export const indexSearch = (db: Database, businessId: string, limit = 2_000): Promise<number> =>
-  db.begin(tx => store.indexSearchTodo(tx, businessId, limit))
 
 /** Thresholds changed: hot and cold are counted anew, exact at this moment. */
 export async function recountLeads(tx: Tx, businessId: string, rules: { hotFrom: number; coldTo: number }, now: Date) {

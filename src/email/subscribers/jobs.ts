@@ -3,12 +3,12 @@ import { nowFor, type TimeKeeper } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database.ts'
 import { does, type Loop, pause, queue, type Work } from '../../platform/jobs.ts'
 import type { Platform } from '../../platform/platform.ts'
-import { foldBatch, foldChanges, indexSearch } from './fold.ts'
+import { foldBatch, foldChanges } from './fold.ts'
+import { indexWhenMany } from './index-search.ts'
 import * as store from './store.ts'
 import * as foldStore from './store-fold.ts'
 
 const foldEveryMs = 250
-const searchBatch = 1_000
 
 /** Keeps the log short in the background: totals are right without it, but quick with it. */
 export const foldLoop = (platform: Platform): Loop => ({
@@ -25,10 +25,14 @@ export const foldLoop = (platform: Platform): Loop => ({
 export async function foldOnce(db: Database): Promise<boolean> {
   let busy = false
   for (const business of await foldStore.businessesWithChanges(db))
-    if ((await foldChanges(db, business.id, await clockOf(db, business.id))) >= foldBatch) busy = true
-  for (const business of await foldStore.businessesWithSearchTodo(db))
-    if ((await indexSearch(db, business.id, searchBatch)) >= searchBatch) busy = true
+    if ((await foldOf(db, business.id)) >= foldBatch) busy = true
   return busy
+}
+
+async function foldOf(db: Database, businessId: string): Promise<number> {
+  const taken = await foldChanges(db, businessId, await clockOf(db, businessId))
+  await indexWhenMany(db, businessId)
+  return taken
 }
 
 const clockOf = async (db: Database, businessId: string): Promise<Date> =>
@@ -45,8 +49,7 @@ export const subscriberWork = (platform: Platform): Work[] => [
 /** Engagement ages while nothing changes; without this, a quiet business would have ever more to look at. */
 async function ageAll(db: Database): Promise<void> {
   const before = new Date(Date.now() - 600_000)
-  for (const business of await foldStore.businessesWithOldEngagement(db, before))
-    await foldChanges(db, business.id, await clockOf(db, business.id))
+  for (const business of await foldStore.businessesWithOldEngagement(db, before)) await foldOf(db, business.id)
 }
 
 async function eraseAll(db: Database): Promise<void> {

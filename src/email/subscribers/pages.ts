@@ -3,7 +3,10 @@ import type { PageRequest } from '../../platform/page.ts'
 import type { RuleContext } from '../segments/store-rules.ts'
 import { slotsIn } from './bitmaps.ts'
 import { type Filter, matchesNobody } from './filter.ts'
+import { type Found, findBySets, slotsFound, totalBySearch } from './search.ts'
+import { type Bounds, boundsOf } from './sets.ts'
 import * as store from './store-filter.ts'
+import * as sets from './store-sets.ts'
 
 export interface PageOfIds {
   total: number
@@ -23,23 +26,57 @@ export async function pageOfIds(
   shortWalk = 1_000,
 ): Promise<PageOfIds> {
   if (matchesNobody(filter)) return { total: 0, ids: [] }
-  const { total, everyone } = await totalOf(db, context, filter)
+  const { total, everyone, slots } = await look(db, context, filter)
   if (page.offset >= total) return { total, ids: [] }
   const walked = ((page.offset + page.limit) * Math.max(everyone, total)) / total
-  if (walked <= Math.max(total, shortWalk) || filter.segments)
+  if (walked <= Math.max(total, shortWalk) || !slots)
     return { total, ids: await store.idsByWalk(db, context, filter, page) }
-  if (hasSearch(filter)) return { total, ids: await store.idsBySearch(db, context, filter, page) }
-  const blocks = await store.matchingSlotBlocks(db, context.businessId, filter)
-  const slots = blocks.flatMap(({ block, bytes }) => slotsIn(block, bytes.subarray(4)))
-  const logged = await store.loggedSlots(db, context.businessId)
-  return { total, ids: await store.idsAmongSlots(db, context, filter, slots.concat(logged), page) }
+  return { total, ids: await store.idsAmongSlots(db, context, filter, await slots(), page) }
 }
 
-export function totalOf(db: Db, context: RuleContext, filter: Filter): Promise<store.Totals> {
-  if (matchesNobody(filter)) return Promise.resolve({ total: 0, everyone: 0 })
-  if (hasSearch(filter)) return store.totalBySearch(db, context, filter)
-  if (filter.segments) return store.totalByRows(db, context, filter)
-  return store.totalByFacets(db, context.businessId, filter)
+export async function totalOf(db: Db, context: RuleContext, filter: Filter): Promise<sets.Totals> {
+  if (matchesNobody(filter)) return { total: 0, everyone: 0 }
+  const { total, everyone } = await look(db, context, filter)
+  return { total, everyone }
+}
+
+interface Look extends sets.Totals {
+  /** everyone who matches is among these, with some who don't; missing where that would be nearly everybody */
+  slots?: () => Promise<number[]>
+}
+
+async function look(db: Db, context: RuleContext, filter: Filter): Promise<Look> {
+  const { businessId } = context
+  const bounds = boundsOf(filter, await sets.ruleNumbers(db, businessId, filter.segments))
+  if (hasSearch(filter)) {
+    const found: Found = await findBySets(db, businessId, filter, bounds)
+    const total = await totalBySearch(db, context, filter, found)
+    return { total, everyone: await store.everyoneNearly(db, businessId), slots: async () => slotsFound(found) }
+  }
+  if (bounds.exact) {
+    const totals = await sets.totalOfRule(db, businessId, bounds.upper)
+    return { ...totals, slots: () => slotsOf(db, businessId, bounds) }
+  }
+  return lookAtRows(db, context, filter, bounds)
+}
+
+const worthSets = 0.3
+
+/** The sets know only a part of the filter: they tell whom to look at, unless that is nearly everybody. */
+async function lookAtRows(db: Db, context: RuleContext, filter: Filter, bounds: Bounds): Promise<Look> {
+  const { businessId } = context
+  const upper = bounds.upper === true ? undefined : await sets.totalOfRule(db, businessId, bounds.upper)
+  if (!upper || upper.total > worthSets * upper.everyone) return store.totalByRows(db, context, filter)
+  const slots = await slotsOf(db, businessId, bounds)
+  const total = await store.countAmongSlots(db, context, filter, slots)
+  return { total, everyone: upper.everyone, slots: async () => slots }
+}
+
+async function slotsOf(db: Db, businessId: string, bounds: Bounds): Promise<number[]> {
+  const slots = await sets.loggedSlots(db, businessId)
+  for (const [block, bits] of await sets.blocksOfRule(db, businessId, bounds.upper))
+    for (const slot of slotsIn(block, bits)) slots.push(slot)
+  return slots
 }
 
 const hasSearch = (filter: Filter): filter is Filter & { search: string } => filter.search !== undefined

@@ -16,6 +16,7 @@ interface Range {
 interface SlotOffice {
   ranges: Map<string, Range>
   lease(businessId: string, count: number): Promise<number>
+  leaseBlock(businessId: string): Promise<number>
 }
 
 const offices = new WeakMap<Platform['jobs'], SlotOffice>()
@@ -36,6 +37,10 @@ export async function takeSlot(platform: Platform, businessId: string): Promise<
 /** The first of `count` slots in a row. */
 export const takeSlots = (platform: Platform, businessId: string, count: number): Promise<number> =>
   officeOf(platform).lease(businessId, count)
+
+/** The first slot of a block that nobody else is in: all its sets can be written at once. */
+export const takeBlock = (platform: Platform, businessId: string): Promise<number> =>
+  officeOf(platform).leaseBlock(businessId)
 
 function refill(office: SlotOffice, businessId: string, range: Range): Promise<void> {
   range.refill ??= office
@@ -58,6 +63,7 @@ function officeOf(platform: Platform): SlotOffice {
   const office: SlotOffice = {
     ranges: new Map(),
     lease: (businessId, count) => store.leaseSlots(pool, businessId, count),
+    leaseBlock: businessId => store.leaseBlock(pool, businessId),
   }
   offices.set(platform.jobs, office)
   return office

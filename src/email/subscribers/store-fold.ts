@@ -19,6 +19,12 @@ export interface CountRow {
   updatedAt: Date
 }
 
+/** Whoever holds this row may write totals and sets; the caller waits for its turn. */
+export async function waitForFold(db: Db, businessId: string): Promise<void> {
+  await db`insert into email_fold (business_id, engaged_as_of) values (${businessId}, now()) on conflict do nothing`
+  await db`select 1 from email_fold where business_id = ${businessId} for update`
+}
+
 /** Undefined: another process is folding this business right now. */
 export async function lockFold(db: Db, businessId: string, now: Date, wait: boolean) {
   await db`insert into email_fold (business_id, engaged_as_of) values (${businessId}, ${now}) on conflict do nothing`
@@ -31,6 +37,7 @@ interface ChangeRow {
   slot: number
   at: Date
   textChanged: boolean
+  oldText: string | null
   oldStatus: Status | null
   oldScore: number
   oldLists: number[]
@@ -43,14 +50,17 @@ interface ChangeRow {
   newEngaged: Date | null
 }
 
-/** The oldest changes, in order. Of one subscriber they are in the order of their commits, because its row was locked. */
+/**
+ * The oldest changes, in order. Taken as a range, which is quick by any plan, also one made when the log was empty. Of one subscriber they
+ * are in the order of their commits, because its row was locked.
+ */
 export async function takeChanges(db: Db, businessId: string, limit: number): Promise<Change[]> {
   const rows = await db<ChangeRow[]>`
     with taken as (
-      delete from email_change where business_id = ${businessId} and id in (
-        select id from email_change where business_id = ${businessId} order by id limit ${limit})
+      delete from email_change where business_id = ${businessId} and id <= (
+        select max(id) from (select id from email_change where business_id = ${businessId} order by id limit ${limit}) oldest)
       returning *)
-    select slot, at, text_changed as "textChanged", old_status as "oldStatus", old_score as "oldScore", old_lists as "oldLists",
+    select slot, at, text_changed as "textChanged", old_text as "oldText", old_status as "oldStatus", old_score as "oldScore", old_lists as "oldLists",
       old_tags as "oldTags", old_engaged as "oldEngaged", new_status as "newStatus", new_score as "newScore",
       new_lists as "newLists", new_tags as "newTags", new_engaged as "newEngaged"
     from taken order by id`
@@ -58,6 +68,7 @@ export async function takeChanges(db: Db, businessId: string, limit: number): Pr
     slot: row.slot,
     at: row.at,
     textChanged: row.textChanged,
+    oldText: row.oldText,
     before: facets(row.oldStatus, row.oldScore, row.oldLists, row.oldTags, row.oldEngaged),
     after: facets(row.newStatus, row.newScore, row.newLists, row.newTags, row.newEngaged),
   }))
@@ -100,35 +111,16 @@ export async function applyMasks(db: Db, businessId: string, rows: MaskRow[]): P
     where b.business_id = ${businessId} and b.key = m.key and b.block = m.block`
 }
 
-/** `do update` waits for an indexing that is just taking the slot off; `do nothing` would lose it. */
-export const addSearchTodo = (db: Db, businessId: string, slots: number[]) => db`
-  insert into email_search_todo (business_id, slot) select ${businessId}, slot from unnest(${slots}::int[]) slot order by slot
-  on conflict (business_id, slot) do update set slot = excluded.slot`
-
-export const searchText = (db: Db) =>
-  db`lower(s.email) || chr(31) || lower(s.first_name) || chr(31) || lower(s.last_name)`
-
-export async function indexSearchTodo(db: Db, businessId: string, limit: number): Promise<number> {
-  const taken = await db<{ slot: number }[]>`
-    delete from email_search_todo where business_id = ${businessId} and slot in (
-      select slot from email_search_todo where business_id = ${businessId} order by slot limit ${limit} for update skip locked)
-    returning slot`
-  if (taken.length === 0) return 0
-  const slots = taken.map(row => row.slot)
-  await db`
-    insert into email_search as t (business_id, slot, text)
-    select s.business_id, s.slot, ${searchText(db)} from email_subscriber s
-    where s.business_id = ${businessId} and s.slot = any(${slots}::int[]) and s.delete_after is null order by s.slot
-    on conflict (business_id, slot) do update set text = excluded.text where t.text <> excluded.text`
-  const live = await db<{ slot: number }[]>`
-    select slot from email_subscriber where business_id = ${businessId} and slot = any(${slots}::int[]) and delete_after is null`
-  if (live.length < slots.length) {
-    const found = new Set(live.map(row => row.slot))
-    const gone = slots.filter(slot => !found.has(slot))
-    await db`delete from email_search where business_id = ${businessId} and slot = any(${gone}::int[])`
-  }
-  return slots.length
-}
+/** Sets of a block that nobody was in before. */
+export const addBlock = (
+  db: Db,
+  businessId: string,
+  block: number,
+  sets: readonly { key: string; bits: string }[],
+) => db`
+  insert into email_bitmap (business_id, key, block, bits)
+  select ${businessId}, key, ${block}::int, bits::bit(8192)
+  from unnest(${sets.map(set => set.key)}::text[], ${sets.map(set => set.bits)}::text[]) as s (key, bits) order by key`
 
 /**
  * Who was engaged at one moment and no longer is at the other, or the reverse, counted as the folded totals know it:
@@ -182,14 +174,6 @@ export const businessesWithChanges = (db: Db) => db<{ id: string }[]>`
     (select business_id from email_change order by business_id limit 1)
     union all
     select (select c.business_id from email_change c where c.business_id > found.business_id order by c.business_id limit 1)
-    from found where found.business_id is not null
-  ) select business_id as id from found where business_id is not null`
-
-export const businessesWithSearchTodo = (db: Db) => db<{ id: string }[]>`
-  with recursive found as (
-    (select business_id from email_search_todo order by business_id limit 1)
-    union all
-    select (select c.business_id from email_search_todo c where c.business_id > found.business_id order by c.business_id limit 1)
     from found where found.business_id is not null
   ) select business_id as id from found where business_id is not null`
 

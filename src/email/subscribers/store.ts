@@ -3,7 +3,7 @@ import type { SegmentRow } from '../segments/store.ts'
 import { namesExpression } from '../segments/store.ts'
 import type { RuleContext } from '../segments/store-rules.ts'
 import type { Status, SubscriberKey } from './schema.ts'
-import { type Fragment, lockedRows, logCreated, logDifference } from './store-changes.ts'
+import { type Fragment, lockedRows, logCreated, logDifference, searchText } from './store-changes.ts'
 import { type MailedEntry, mailedOf } from './store-mailed.ts'
 
 /** A subscriber as stored, with the names of what it belongs to. */
@@ -179,8 +179,9 @@ export const markDeleted = (
     update email_subscriber s set delete_after = ${deleteAfter}, updated_at = ${now} from old
     where s.business_id = ${businessId} and s.id = old.id returning s.id, s.email
   ), log as (
-    insert into email_change (business_id, slot, at, old_status, old_score, old_lists, old_tags, old_engaged, text_changed)
-    select business_id, slot, ${now}::timestamptz, status, lead_score, list_numbers, tag_numbers, engaged_at, true from old
+    insert into email_change (business_id, slot, at, old_status, old_score, old_lists, old_tags, old_engaged, text_changed, old_text)
+    select business_id, slot, ${now}::timestamptz, status, lead_score, list_numbers, tag_numbers, engaged_at, true, ${searchText(db, db`old`)}
+    from old
   )
   select id as "_id", email from gone`
 

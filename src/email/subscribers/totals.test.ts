@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type TestBusiness, type World, world } from '../../../test/world.ts'
+import { auditEmail } from '../audit.ts'
 import { totalsOf } from '../stats/totals.ts'
 import { recordActivities } from './activity.ts'
 import { isEngaged } from './facets.ts'
 import { type Filter, readFilter } from './filter.ts'
-import { foldAll, foldChanges, indexSearch } from './fold.ts'
+import { foldAll, foldChanges } from './fold.ts'
+import { indexSearch } from './index-search.ts'
 import { pageOfIds, totalOf } from './pages.ts'
 import { type FilterQuery, statuses } from './schema.ts'
 import { idsByWalk } from './store-filter.ts'
@@ -42,6 +44,14 @@ const queries: FilterQuery[] = [
   { search: '%' },
   { segments: 'Warm' },
   { segments: 'warm', lists: 'News', search: 'e' },
+  { segments: 'Mixed' },
+  { segments: 'Mixed,Other', status: 'subscribed' },
+  { segments: 'Other', search: 'ann' },
+  { segments: 'Other', search: 'example.com' },
+  { search: 'ann1@exam' },
+  { search: 'ÖRN' },
+  { search: 'عم' },
+  { search: 'nobodyhasthis' },
   { lists: 'Nowhere' },
 ]
 
@@ -72,6 +82,11 @@ async function expectExact(shop: TestBusiness): Promise<void> {
       const page = await pageOfIds(w.db, reading, filter, { page: 2, limit: 3, offset: 3 }, shortWalk)
       expect({ query, ids: page.ids }).toEqual({ query, ids: truth.slice(3, 6) })
     }
+  }
+  for (const segment of (await shop.email.get('/segments')).body.data.segments) {
+    const filter = await readFilter(w.db, shop.id, { segments: segment.id }, reading.segments)
+    const truth = await idsByWalk(w.db, reading, filter, { limit: 100_000, offset: 0 })
+    expect([segment.name, segment.count]).toEqual([segment.name, truth.length])
   }
   for (const kind of ['all', 'list', 'tag'] as const) {
     const totals = await totalsOf(w.db, shop.id, kind, reading.now)
@@ -146,7 +161,25 @@ test('totals, pages and statistics equal a look at every row, whatever is folded
     ],
   }
   expect((await shop.email.post('/segments', { name: 'Warm', rules })).status).toBe(201)
-  for (let round = 0; round < 6; round++) {
+  const mixed = {
+    match: 'none',
+    conditions: [
+      { field: 'tags', operator: 'not_in', value: ['vip', 'shop'] },
+      { field: 'leadScore', operator: 'lt', value: 5.5 },
+      { match: 'all', conditions: [rules, { field: 'status', operator: 'contains', value: 'SUBSCRIBED' }] },
+      { field: 'lists', operator: 'is_not_set' },
+    ],
+  }
+  expect((await shop.email.post('/segments', { name: 'Mixed', rules: mixed })).status).toBe(201)
+  const other = {
+    match: 'all',
+    conditions: [
+      { field: 'firstName', operator: 'starts_with', value: 'an' },
+      { field: 'tags', operator: 'is_set' },
+    ],
+  }
+  expect((await shop.email.post('/segments', { name: 'Other', rules: other })).status).toBe(201)
+  for (let round = 0; round < 4; round++) {
     for (let i = 0; i < 15; i++) await changeSomething(shop, lists, now)
     await expectExact(shop)
     if (round % 3 === 0) await foldAll(w.db, shop.id, now)
@@ -156,5 +189,6 @@ test('totals, pages and statistics equal a look at every row, whatever is folded
     now = new Date(now.getTime() + 20 * 86_400_000)
     await shop.account.put('/clock', { now: now.toISOString() })
     await expectExact(shop)
+    expect(await auditEmail(w.platform, shop.id)).toEqual([])
   }
 })
