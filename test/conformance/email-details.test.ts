@@ -154,6 +154,14 @@ test('a read-only key is refused before its request is looked at', async () => {
   expect((await reader.post('/nothing', {})).status).toBe(404)
 })
 
+test('resend needs no body, and is of the campaign in the path', async () => {
+  const { _id } = expectOk(await campaign(), 201)
+  const { _id: other } = expectOk(await campaign({ campaignName: 'Other' }), 201)
+  await shop.email.post('/campaigns/send-to-individual', { campaignId: other, emails: ['a@x.example'] })
+  for (const body of [undefined, {}, { campaignId: other }])
+    expectRefused(await shop.email.post(`/campaigns/${_id}/resend`, body), 422, 'campaign_not_sent')
+})
+
 test('a live campaign can not become a draft', async () => {
   const { _id } = expectOk(await campaign(), 201)
   expectRefused(await shop.email.put(`/campaigns/${_id}`, { status: 'draft' }), 422, 'campaign_live')

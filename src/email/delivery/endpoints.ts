@@ -91,10 +91,16 @@ export const cancel = control('cancel', 'Cancel: who was not mailed yet is not m
 export const resend = endpoint({
   summary: 'Send again only to whom it did not reach',
   params: InPath,
-  body: Type.Object({ sendId: Type.Optional(Type.String({ description: 'default: the newest send' })) }),
+  body: Type.Optional(Type.Object({ sendId: Type.Optional(Type.String({ description: 'default: the newest send' })) })),
   answer: envelope(Type.Object({ sendId: Type.String(), totalEmails: Type.Integer(), queued: Type.Integer() })),
   run: async ({ db, platform, business, params, body }) =>
-    ok('Queued again', await resendToFailures(db, platform, business, { campaignId: params.id, ...body })),
+    ok(
+      'Queued again',
+      await resendToFailures(db, platform, business, {
+        campaignId: params.id,
+        ...(body?.sendId !== undefined && { sendId: body.sendId }),
+      }),
+    ),
 })
 
 const statuses = ['queued', 'deferred', 'sent', 'bounced', 'suppressed', 'failed', 'unknown', 'cancelled'] as const
