@@ -114,18 +114,23 @@ interface KeyRow {
 const samePlace = (db: Db, { businessId, method, path, key }: KeyedRequest) =>
   db`business_id = ${businessId} and method = ${method} and path = ${path} and key = ${key}`
 
-/** True when the key is new (or its day is over) and now ours. */
+/**
+ * True when the key is new (or its day is over) and now ours. Never waits for the request that holds it: `do update` would,
+ * even where its condition fails, and enough waiting ones leave that request no connection to end with.
+ */
 async function claim(db: Db, request: KeyedRequest, lease: number): Promise<boolean> {
   const { businessId, method, path, key, requestHash } = request
-  const rows = await db`
+  const fresh = await db`
     insert into idempotency_key (business_id, method, path, key, request_hash, state, running_until)
     values (${businessId}, ${method}, ${path}, ${key}, ${requestHash}, 'running', now() + ${lease} * interval '1 second')
-    on conflict (business_id, method, path, key) do update
-      set request_hash = excluded.request_hash, state = 'running', running_until = excluded.running_until,
-          created_at = now(), status = null, content_type = null, body = null
-      where idempotency_key.created_at < now() - interval '24 hours'
-    returning 1`
-  return rows.length > 0
+    on conflict (business_id, method, path, key) do nothing returning 1`
+  if (fresh.length > 0) return true
+  const renewed = await db`
+    update idempotency_key
+    set request_hash = ${requestHash}, state = 'running', running_until = now() + ${lease} * interval '1 second',
+        created_at = now(), status = null, content_type = null, body = null
+    where ${samePlace(db, request)} and created_at < now() - interval '24 hours' returning 1`
+  return renewed.length > 0
 }
 
 function replay(row: KeyRow, request: KeyedRequest): StoredAnswer {

@@ -126,6 +126,19 @@ test('the documents show the fields and limits of every kind of message', async 
   expect(page).toContain('<code>sections[].products[].productRetailerId</code>')
 })
 
+test('many requests with one key at the same moment: one acts, the others hear at once that it runs', async () => {
+  for (let round = 0; round < 3; round++) {
+    const { chat } = await w.business()
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => chat.post('/contacts', { mobile: 14155550100 }, { 'idempotency-key': 'one' })),
+    )
+    const statuses = answers.map(answer => answer.status)
+    expect(statuses).toContain(200)
+    expect(statuses.filter(status => status !== 200 && status !== 409)).toEqual([])
+    expect((await chat.get('/contacts')).body.data.total).toBe(1)
+  }
+})
+
 test('a pattern is told in words', async () => {
   const answer = await shop.chat.get('/contacts/abc')
   expect(answer.body.errors).toEqual([{ field: 'id', message: 'must have 24 hexadecimal characters' }])
