@@ -634,3 +634,31 @@ describe('POST /subscription/{subscription_id}/preview-change', () => {
     expect(answer.statusCode).toBe(200)
   })
 })
+
+describe('at the end of the term', () => {
+  test('a subscription that is to end can’t be changed then', async () => {
+    const shop = await openShop(w)
+    const [old, next] = [await shop.plan({ price: 30 }), await shop.plan({ price: 50 })]
+    const { id } = await shop.subscribe(old.id)
+    await shop.billing.post(`/subscription/${id}/cancel`, { cancel_at_end: true })
+    const refused = await shop.change(id, { plan_id: next.id, activated_at_val: 'eot' })
+    expect([refused.status, refused.body.code]).toEqual([422, 'subscription_ends'])
+    await shop.billing.put(`/subscription/${id}/resume`)
+    expect((await shop.change(id, { plan_id: next.id, activated_at_val: 'eot' })).status).toBe(200)
+  })
+
+  test('another plan follows the last cycle; another quantity does not prolong it', async () => {
+    const shop = await openShop(w, { now: '2026-01-10T12:00:00Z' })
+    const limited = { price: 30, plan_type: 'per_unit', billing_cycle: 'specific', billing_cycle_num: 2 }
+    const [old, next] = [await shop.plan(limited), await shop.plan({ price: 50 })]
+    const [goesOn, ends] = [await shop.subscribe(old.id), await shop.subscribe(old.id)]
+    await shop.at('2026-02-20')
+    await shop.change(goesOn.id, { plan_id: next.id, activated_at_val: 'eot' })
+    await shop.change(ends.id, { plan_id: old.id, quantity: 2, activated_at_val: 'eot' })
+    await shop.at('2026-04-11')
+    const read = async (id: string) => (await shop.billing.get(`/subscription/${id}`)).body.data
+    expect(await read(goesOn.id)).toMatchObject({ status: 'live', plan_id: next.id, amount: 50 })
+    expect(await read(ends.id)).toMatchObject({ status: 'expired', quantity: 1 })
+    await shop.sound()
+  })
+})

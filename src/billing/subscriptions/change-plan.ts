@@ -143,6 +143,12 @@ async function start(
   const method = chooseMethod(facts, request)
   if (row.status === 'unpaid' && (row.periodEnd === null || row.periodEnd <= localDate(now, business.timeZone)))
     throw unprocessable('subscription_unpaid', 'The term is over and unpaid. Pay what is due first.')
+  if (request.activated_at_val === 'eot' && row.cancelAtEnd)
+    throw unprocessable(
+      'subscription_ends',
+      'The subscription ends with its term. Take the cancellation back first (PUT /subscription/{id}/resume), or change it immediately.',
+      [{ field: 'activated_at_val', message: 'can’t be eot for a subscription that ends' }],
+    )
   requireNoOpenChange(facts)
   const { terms, redeemed } = await resolve(tx, context, facts, request)
   if (request.activated_at_val === 'eot') {

@@ -197,7 +197,9 @@ function stepOf(context: Context, row: SubscriptionRow, around: Around): Step {
   const change = around.scheduled.get(row.id)
   const begun = row.periodNo > 0
   if (row.cancelAtEnd) return ended(context, row, change, { status: 'canceled', event: 'subscription_cancel' })
-  if (begun && row.cyclesLeft !== null && row.cyclesLeft <= leftOut(context, row, around))
+  // Another plan that waits for the end of the last cycle goes on with cycles of its own.
+  const goesOn = change !== undefined && change.planId !== row.planId
+  if (begun && !goesOn && row.cyclesLeft !== null && row.cyclesLeft <= leftOut(context, row, around))
     return ended(context, row, change, { status: 'expired', event: 'subscription_expire' })
   if (row.status === 'future' && row.trialDays > 0)
     return {
