@@ -38,12 +38,20 @@ export async function countContacts(
   changes: { before?: Counted; after?: Counted }[],
 ): Promise<void> {
   const deltas = new Map<string, number>()
+  const groups = new Map<string, store.GroupDelta>()
   const add = (name: string, by: number) => deltas.set(name, (deltas.get(name) ?? 0) + by)
-  for (const { before, after } of changes) {
-    if (after) for (const name of talliesOf(after)) add(name, 1)
-    if (before) for (const name of talliesOf(before)) add(name, -1)
+  const count = (contact: Counted, by: number) => {
+    for (const name of talliesOf(contact)) add(name, by)
+    const { optin, source, incomingBlocked, tags, list } = contact
+    const key = JSON.stringify([optin, source, incomingBlocked, tags, list])
+    const delta = (groups.get(key)?.delta ?? 0) + by
+    groups.set(key, { optin, source, incomingBlocked, tags, list, delta })
   }
-  // Sorted, so that two writers take the rows in one order and cannot wait for each other in a circle.
-  const changed = [...deltas].filter(([, delta]) => delta !== 0).sort(([a], [b]) => (a < b ? -1 : 1))
-  if (changed.length > 0) await store.addToTallies(db, businessId, changed)
+  for (const { before, after } of changes) {
+    if (after) count(after, 1)
+    if (before) count(before, -1)
+  }
+  const totals = [...deltas].filter(([, delta]) => delta !== 0)
+  const moved = [...groups.values()].filter(({ delta }) => delta !== 0)
+  if (totals.length + moved.length > 0) await store.countChanges(db, businessId, { totals, groups: moved })
 }

@@ -6,7 +6,7 @@ import { readNames } from '../read-body.ts'
 import { tally } from '../store.ts'
 import { tallyNames } from '../tally.ts'
 import type { ContactFilterQuery } from './schema.ts'
-import { type ContactFilter, pageInOrder, pageOfMatches } from './store-list.ts'
+import { type ContactFilter, pageInOrder, pageOfMatches, totalOfGroups } from './store-list.ts'
 
 /** Up to here all matches are fetched to be sorted; beyond, walking in order finds a page sooner. */
 const fewMatches = 5_000
@@ -17,9 +17,8 @@ export async function listContacts(db: Db, businessId: string, query: ContactFil
   const filter = await readFilter(db, businessId, query)
   // Spec silent: skip leaves out rows besides those of earlier pages.
   const window = { newestFirst: query.order !== '1', limit, offset: offset + (query.skip ?? 0) }
-  const name = tallyFor(filter)
-  if (name === undefined) return { ...(await pageOfMatches(db, businessId, filter, window)), page, limit }
-  const total = await tally(db, businessId, name)
+  const total = await keptTotal(db, businessId, filter)
+  if (total === undefined) return { ...(await pageOfMatches(db, businessId, filter, window)), page, limit }
   const contacts =
     window.offset >= total
       ? []
@@ -29,18 +28,22 @@ export async function listContacts(db: Db, businessId: string, query: ContactFil
   return { contacts, total, page, limit }
 }
 
-/** The kept count that answers this filter, where it asks for one thing only. */
+/** One thing has a count of its own, several are a sum over groups; undefined where only the contacts themselves can tell. */
+async function keptTotal(db: Db, businessId: string, filter: ContactFilter): Promise<number | undefined> {
+  const { attributes, name, mobile, ...facets } = filter
+  if (attributes.length > 0 || name !== undefined || mobile !== undefined) return undefined
+  const asked = Object.values(facets).filter(value => value !== undefined)
+  const single = asked.length < 2 ? tallyFor(filter) : undefined
+  return single === undefined ? totalOfGroups(db, businessId, filter) : tally(db, businessId, single)
+}
+
 function tallyFor(filter: ContactFilter): string | undefined {
-  const { attributes, ...rest } = filter
-  const asked = Object.entries(rest).filter(([, value]) => value !== undefined)
-  if (attributes.length > 0 || asked.length > 1) return undefined
-  if (asked.length === 0) return tallyNames.contacts
   if (filter.optin !== undefined) return tallyNames.optin(filter.optin)
   if (filter.source !== undefined) return tallyNames.source(filter.source)
   if (filter.incomingBlocked !== undefined) return tallyNames.blocked(filter.incomingBlocked)
   if (filter.list !== undefined) return tallyNames.list(filter.list)
-  if (filter.tags?.length === 1) return tallyNames.tag(filter.tags[0] ?? '')
-  return undefined
+  if (filter.tags === undefined) return tallyNames.contacts
+  return filter.tags.length === 1 ? tallyNames.tag(filter.tags[0] ?? '') : undefined
 }
 
 async function readFilter(db: Db, businessId: string, query: ContactFilterQuery): Promise<ContactFilter> {

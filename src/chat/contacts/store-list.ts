@@ -34,6 +34,15 @@ function conditions(db: Db, businessId: string, filter: ContactFilter) {
   return all
 }
 
+/** The groups have the columns that these filters ask for. */
+export const totalOfGroups = (db: Db, businessId: string, filter: ContactFilter) =>
+  db<{ total: number }[]>`
+  select coalesce(sum(count), 0)::float8 as total from chat_tally
+  where business_id = ${businessId} and name in (
+    select 'group:' || key from chat_group where ${conditions(db, businessId, filter)})`.then(
+    rows => rows[0]?.total ?? 0,
+  )
+
 /** Walks the contacts in order until the page is full: for filters that many contacts pass. */
 export const pageInOrder = (db: Db, businessId: string, filter: ContactFilter, window: Window) => {
   const order = window.newestFirst ? db`created_at desc, id desc` : db`created_at, id`

@@ -1,0 +1,63 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type World, world } from '../../../test/world.ts'
+
+let w: World
+beforeAll(async () => {
+  w = await world()
+})
+afterAll(() => w.close())
+
+const tags = ['a', 'b', 'ü|"x']
+const lists = ['One', 'Two']
+const details = fc.record({
+  optin: fc.boolean(),
+  incomingBlocked: fc.boolean(),
+  tags: fc.subarray(tags),
+  list: fc.subarray(lists),
+})
+const change = fc.record({ number: fc.integer({ min: 0, max: 5 }), details })
+
+interface Known {
+  optin: boolean
+  incomingBlocked: boolean
+  tags: string[]
+  list: string[]
+}
+
+test('whatever was done to contacts, the total of every filter is their count', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 12 }), async changes => {
+      const shop = await w.business()
+      for (const name of tags) await shop.chat.post('/settings/tags', { name })
+      const known = new Map<number, Known>()
+      for (const { number, details: given } of changes) {
+        const body = { mobile: 14150000000 + number, ...given }
+        const answer = await shop.chat.post('/contacts?onDuplicate=overwrite', body)
+        expect(answer.status, answer.text).toBe(200)
+        known.set(number, given)
+      }
+      const check = async (query: string, passes: (contact: Known) => boolean) => {
+        const { data } = (await shop.chat.get(`/contacts?${query}`)).body
+        const expected = [...known.values()].filter(passes).length
+        expect({ query, total: data.total, shown: data.contacts.length }).toEqual({
+          query,
+          total: expected,
+          shown: expected,
+        })
+      }
+      const has = (wanted: string[]) => (contact: Known) => contact.tags.some(tag => wanted.includes(tag))
+      await check('tags=a,b', has(['a', 'b']))
+      await check('tags=a&optin=true', contact => has(['a'])(contact) && contact.optin)
+      await check('list=One&optin=false', contact => contact.list.includes('One') && !contact.optin)
+      await check('list=Two&incomingBlocked=true', contact => contact.list.includes('Two') && contact.incomingBlocked)
+      await check(`tags[0]=${encodeURIComponent(tags[2]!)}&source=api&optin=true`, contact =>
+        Boolean(has([tags[2]!])(contact) && contact.optin),
+      )
+      await check('source=csv&optin=true', () => false)
+      const chat = w.services.find(service => service.name === 'chat')!
+      expect(await chat.audit(w.platform, shop.id)).toEqual([])
+    }),
+    { numRuns: 12 },
+  )
+})
