@@ -111,8 +111,8 @@ async function serve(config: Config, env: Environment): Promise<void> {
   letMemoryGrow()
 }
 
-/** Space for young objects, both halves; beyond it more memory buys little speed. */
-const youngBytes = 30e6
+/** Space for young objects, both halves: from here it may double once more. Beyond that memory buys little speed. */
+const youngBytes = 14e6
 
 /**
  * Starting allocates much that is gone a moment later. bin/pennypost holds the space for young objects small until here,

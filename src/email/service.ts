@@ -10,6 +10,7 @@ import { importWork } from './import/import.ts'
 import { emailOpenRoutes, emailRoutes } from './routes.ts'
 import { publicPages } from './routes-public.ts'
 import { erasureKeeper, foldLoop, subscriberWork } from './subscribers/jobs.ts'
+import { hitLoop } from './tracking/buffer.ts'
 
 export const emailService: Service = {
   name: 'email',
@@ -25,7 +26,7 @@ export const emailService: Service = {
     ...importWork(platform),
     ...sendingWork(platform),
   ],
-  loops: platform => [foldLoop(platform), sendingLoop(platform), inboundLoop(platform)],
+  loops: platform => [foldLoop(platform), sendingLoop(platform), hitLoop(platform), inboundLoop(platform)],
   keepers: platform => [erasureKeeper(platform), scheduleKeeper(platform), sendingKeeper(platform)],
   demo: emailDemo,
   audit: auditEmail,

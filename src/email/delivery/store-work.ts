@@ -1,4 +1,5 @@
 import { type Db, first, type Tx } from '../../platform/database.ts'
+import { linesOf } from '../store-lines.ts'
 import type { Lane } from './lanes.ts'
 
 /** A business that may have something to send, with the version that tells whether more came since. */
@@ -319,16 +320,10 @@ const finalsFrom = (db: Db, businessId: string, shared: SharedResult, rows: read
   insert into email_delivery (business_id, id, subscriber_id, email, state, class, code, reply, server_id, retried, at)
   select ${businessId}, id, nullif(subscriber_id, ''), email, ${shared.state}, ${shared.class}, ${shared.code}::int2,
     coalesce(reply, ''), ${shared.serverId}, ${shared.retried}, ${shared.at}
-  from unnest(string_to_array(${lines(rows, row => row.deliveryId)}, chr(10)),
-    string_to_array(${lines(rows, row => row.subscriberId ?? '')}, chr(10)),
-    string_to_array(${lines(rows, row => row.email)}, chr(10)),
-    string_to_array(${lines(rows, row => row.reply)}, chr(10))) as one (id, subscriber_id, email, reply)`
-
-function lines(rows: readonly FinalRow[], column: (row: FinalRow) => string): string {
-  let text = column(rows[0] as FinalRow)
-  for (let i = 1; i < rows.length; i++) text += `\n${column(rows[i] as FinalRow)}`
-  return text
-}
+  from unnest(string_to_array(${linesOf(rows, row => row.deliveryId)}, chr(10)),
+    string_to_array(${linesOf(rows, row => row.subscriberId ?? '')}, chr(10)),
+    string_to_array(${linesOf(rows, row => row.email)}, chr(10)),
+    string_to_array(${linesOf(rows, row => row.reply)}, chr(10))) as one (id, subscriber_id, email, reply)`
 
 export interface DeferredRow {
   deliveryId: string

@@ -1,16 +1,25 @@
+import { isPassing } from '../../platform/database.ts'
+import { type Loop, pause } from '../../platform/jobs.ts'
 import type { Platform } from '../../platform/platform.ts'
-import { recordEvents, type TrackedEvent } from './record.ts'
+import { recordHits, type TrackedEvent } from './record.ts'
+import * as store from './store-hits.ts'
 
-/** Opens and clicks on their way to the database: answered at once, written a moment later, many with one commit. */
+/**
+ * Opens and clicks on their way to the database. Whoever asked is answered when the hit is committed, many with one
+ * commit; it is counted a moment later, by whichever process works.
+ */
 export interface EventBuffer {
-  add(businessId: string, event: TrackedEvent): void
-  /** writes all that is held */
+  /** resolves when it is committed; also when the database is away, for a reader should not wait for our statistics */
+  add(businessId: string, event: TrackedEvent & { kind: 'open' | 'click' }): Promise<void>
+  /** commits what is held and counts all that was committed */
   flush(): Promise<void>
 }
 
-const holdMs = 200
 const mostHeld = 50_000
 const mostPerCommit = 500
+const mostPerCount = 1_000
+const retryMs = 500
+const pollMs = 200
 
 const buffers = new WeakMap<Platform, EventBuffer>()
 
@@ -25,43 +34,94 @@ export function eventBuffer(platform: Platform): EventBuffer {
   return buffer
 }
 
-function createBuffer({ db, log }: Platform): EventBuffer {
-  let held = new Map<string, TrackedEvent[]>()
-  let size = 0
-  let timer: NodeJS.Timeout | undefined
-  let writing: Promise<void> = Promise.resolve()
+interface Held {
+  row: store.HitRow
+  done(): void
+}
 
-  const hold = (businessId: string, event: TrackedEvent) => {
-    const own = held.get(businessId)
-    if (own) own.push(event)
-    else held.set(businessId, [event])
-    size++
-    timer ??= setTimeout(() => void flush(), holdMs)
-  }
+function createBuffer(platform: Platform): EventBuffer {
+  const { db, log } = platform
+  const held: Held[] = []
+  let writing: Promise<void> | undefined
+
+  /** Single file: what comes while a commit runs goes into the next one. */
   const write = async () => {
-    const batch = held
-    held = new Map()
-    size = 0
-    for (const [businessId, events] of batch)
-      for (let from = 0; from < events.length; from += mostPerCommit) {
-        const some = events.slice(from, from + mostPerCommit)
-        await recordEvents(db, businessId, some).catch(error => {
-          log.error({ err: error, businessId, events: some.length }, 'opens and clicks could not be written yet')
-          // Their ids make writing them again harmless; beyond the limit the hits are worth less than the memory.
-          if (size + some.length <= mostHeld) for (const event of some) hold(businessId, event)
-        })
+    while (held.length > 0) {
+      const group = held.splice(0, mostPerCommit)
+      try {
+        await store.insertHits(
+          db,
+          group.map(one => one.row),
+        )
+      } catch (error) {
+        log.error({ err: error, hits: group.length }, 'opens and clicks could not be written yet')
+        // Beyond the limit the hits are worth less than the memory.
+        if (isPassing(error) && held.length < mostHeld) {
+          held.unshift(...group.map(({ row }) => ({ row, done: () => {} })))
+          for (const one of group) one.done()
+          await pause(retryMs)
+        }
       }
+      for (const one of group) one.done()
+    }
+    writing = undefined
   }
-  const flush = () => {
-    clearTimeout(timer)
-    timer = undefined
-    writing = writing.then(write)
+  // After this turn of the loop, so that requests of one read of the sockets share a commit.
+  const start = () => {
+    writing ??= new Promise<void>(resolve => setImmediate(resolve)).then(write)
     return writing
   }
   return {
-    add(businessId, event) {
-      if (size < mostHeld) hold(businessId, event)
+    add: (businessId, event) =>
+      new Promise(done => {
+        held.push({ row: rowOf(businessId, event), done })
+        void start()
+      }),
+    async flush() {
+      await start()
+      await countHits(platform).catch(error => log.error({ err: error }, 'opens and clicks could not be counted yet'))
     },
-    flush,
   }
 }
+
+const oneLine = (text: string | undefined, longest: number) =>
+  (text ?? '')
+    .slice(0, longest)
+    .replaceAll(/\p{Cc}+/gu, ' ')
+    .toWellFormed()
+
+const rowOf = (businessId: string, event: TrackedEvent & { kind: 'open' | 'click' }): store.HitRow => ({
+  businessId,
+  id: event.id,
+  deliveryId: event.deliveryId,
+  kind: event.kind,
+  at: event.at,
+  link: event.link,
+  method: event.method ?? 'GET',
+  ip: oneLine(event.ip, 100),
+  userAgent: oneLine(event.userAgent, 500),
+})
+
+/** Counts what waits; answers how many hits that were. */
+async function countHits({ db }: Pick<Platform, 'db'>): Promise<number> {
+  let total = 0
+  for (const { id } of await store.businessesWithHits(db))
+    for (let counted = mostPerCount; counted === mostPerCount; total += counted)
+      counted = await recordHits(db, id, mostPerCount)
+  return total
+}
+
+/** Counts hits as they come, in every process that works. */
+export const hitLoop = (platform: Platform): Loop => ({
+  name: 'email_hits',
+  async run(signal) {
+    while (!signal.aborted) {
+      const counted = await countHits(platform).catch(async error => {
+        if (!isPassing(error)) platform.log.error({ err: error }, 'opens and clicks could not be counted yet')
+        await pause(retryMs, signal)
+        return 0
+      })
+      if (counted === 0) await pause(pollMs, signal)
+    }
+  },
+})

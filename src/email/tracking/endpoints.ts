@@ -33,7 +33,7 @@ export const open = endpoint({
   rateLimited: false,
   run: async call => {
     const delivery = readTrackToken(call.platform.secrets, (call.params as TokenPath).token)
-    if (delivery) eventBuffer(call.platform).add(delivery.businessId, { ...hitOf(call, delivery), kind: 'open' })
+    if (delivery) await eventBuffer(call.platform).add(delivery.businessId, { ...hitOf(call, delivery), kind: 'open' })
     return new Raw('image/gif', pixel, { headers: neverKept })
   },
 })
@@ -48,7 +48,7 @@ export const click = endpoint({
     const number = /^\d{1,5}$/.test(link) ? Number(link) : -1
     const target = delivery && (await targetOf(call, delivery, number))
     if (!delivery || !target) return unknownLink()
-    eventBuffer(call.platform).add(delivery.businessId, { ...hitOf(call, delivery), kind: 'click', link: number })
+    await eventBuffer(call.platform).add(delivery.businessId, { ...hitOf(call, delivery), kind: 'click', link: number })
     const headers = { ...neverKept, location: target, 'referrer-policy': 'no-referrer' }
     return new Raw('text/plain; charset=utf-8', '', { status: 302, headers })
   },

@@ -5,6 +5,7 @@ import { type Activity, recordActivities } from '../subscribers/activity.ts'
 import { type NewSuppression, suppressAddresses } from '../suppressions/suppressions.ts'
 import { machineReason } from './machine.ts'
 import * as store from './store.ts'
+import { takeHits } from './store-hits.ts'
 
 /** Something that came back about a delivery, by pixel, link, page, bounce mail or webhook. */
 export interface TrackedEvent {
@@ -32,41 +33,58 @@ type Meaning = Activity & { email: string; deliveryId: string }
  * Counts what came back, once: the events, the delivery, its send and the subscriber change in one transaction.
  * Events of deliveries that do not exist are dropped.
  */
-export function recordEvents(db: Database, businessId: string, events: readonly TrackedEvent[]): Promise<void> {
-  return beginWithRetry(db, async tx => {
-    const ids = [...new Set(events.map(event => event.deliveryId))]
-    const facts = new Map((await store.deliveryFacts(tx, businessId, ids)).map(row => [row.deliveryId, row]))
-    const known = events.filter(event => facts.has(event.deliveryId))
-    if (known.length === 0) return
-    const counted = new Map(
-      (await store.lockCounted(tx, businessId, [...facts.keys()])).map(row => [row.deliveryId, row]),
-    )
-    const clicks = clicksByDelivery(known)
-    const judged = known.map(event => {
-      const about = facts.get(event.deliveryId)!
-      const one = judge(event, clicks.get(event.deliveryId) ?? [], about, counted.get(event.deliveryId)!)
-      return { ...one, at: about.clockNow ?? one.at }
-    })
-    const fresh = new Set((await store.insertEvents(tx, businessId, judged.map(rowOf))).map(row => row.id))
-    const news = judged.filter(event => fresh.delete(event.id)).sort((a, b) => a.at.getTime() - b.at.getTime())
-    const meanings = news.flatMap(
-      event => apply(event, counted.get(event.deliveryId)!, facts.get(event.deliveryId)!) ?? [],
-    )
-    await store.saveCounted(tx, businessId, [...counted.values()])
-    await tally(tx, businessId, meanings)
-    await recordActivities(
+export const recordEvents = (db: Database, businessId: string, events: readonly TrackedEvent[]): Promise<void> =>
+  beginWithRetry(db, tx => recordIn(tx, businessId, events))
+
+/** Counts opens and clicks that were written down when they came; answers how many. */
+export const recordHits = (db: Database, businessId: string, most: number): Promise<number> =>
+  beginWithRetry(db, async tx => {
+    const hits = await takeHits(tx, businessId, most)
+    await recordIn(
       tx,
       businessId,
-      meanings.filter(one => one.subscriberId !== ''),
+      hits.map(({ link, ...hit }) => ({ ...hit, ...(link !== null && { link }) })),
     )
-    await suppressStrangers(tx, businessId, meanings)
+    return hits.length
   })
+
+async function recordIn(tx: Tx, businessId: string, events: readonly TrackedEvent[]): Promise<void> {
+  const ids = [...new Set(events.map(event => event.deliveryId))]
+  const facts = new Map((await store.deliveryFacts(tx, businessId, ids)).map(row => [row.deliveryId, row]))
+  const known = events.filter(event => facts.has(event.deliveryId))
+  if (known.length === 0) return
+  const counted = new Map(
+    (await store.lockCounted(tx, businessId, [...facts.keys()])).map(row => [row.deliveryId, row]),
+  )
+  const clicks = clicksByDelivery(known)
+  const judged = known.map(event => {
+    const about = facts.get(event.deliveryId)!
+    const one = judge(event, clicks.get(event.deliveryId) ?? [], about, counted.get(event.deliveryId)!)
+    return { ...one, at: about.clockNow ?? one.at }
+  })
+  const fresh = new Set((await store.insertEvents(tx, businessId, judged.map(rowOf))).map(row => row.id))
+  const news = judged.filter(event => fresh.delete(event.id)).sort((a, b) => a.at.getTime() - b.at.getTime())
+  const meanings = news.flatMap(
+    event => apply(event, counted.get(event.deliveryId)!, facts.get(event.deliveryId)!) ?? [],
+  )
+  await store.saveCounted(tx, businessId, [...counted.values()])
+  await tally(tx, businessId, meanings)
+  await recordActivities(
+    tx,
+    businessId,
+    meanings.filter(one => one.subscriberId !== ''),
+  )
+  await suppressStrangers(tx, businessId, meanings)
 }
 
 function clicksByDelivery(events: readonly TrackedEvent[]): Map<string, TrackedEvent[]> {
   const clicks = new Map<string, TrackedEvent[]>()
   for (const event of events)
-    if (event.kind === 'click') clicks.set(event.deliveryId, [...(clicks.get(event.deliveryId) ?? []), event])
+    if (event.kind === 'click') {
+      const known = clicks.get(event.deliveryId)
+      if (known) known.push(event)
+      else clicks.set(event.deliveryId, [event])
+    }
   return clicks
 }
 
