@@ -79,7 +79,11 @@ function createBuffer(platform: Platform): EventBuffer {
       }),
     async flush() {
       await start()
-      await countHits(platform).catch(error => log.error({ err: error }, 'opens and clicks could not be counted yet'))
+      const failed = (error: unknown) => {
+        log.error({ err: error }, 'opens and clicks could not be counted yet')
+        return 0
+      }
+      while ((await countHits(platform).catch(failed)) > 0);
     },
   }
 }
@@ -102,12 +106,10 @@ const rowOf = (businessId: string, event: TrackedEvent & { kind: 'open' | 'click
   userAgent: oneLine(event.userAgent, 500),
 })
 
-/** Counts what waits; answers how many hits that were. */
+/** Counts some of what waits, of each business in turn; answers how many hits that were. */
 async function countHits({ db }: Pick<Platform, 'db'>): Promise<number> {
   let total = 0
-  for (const { id } of await store.businessesWithHits(db))
-    for (let counted = mostPerCount; counted === mostPerCount; total += counted)
-      counted = await recordHits(db, id, mostPerCount)
+  for (const { id } of await store.businessesWithHits(db)) total += await recordHits(db, id, mostPerCount)
   return total
 }
 
@@ -116,12 +118,14 @@ export const hitLoop = (platform: Platform): Loop => ({
   name: 'email_hits',
   async run(signal) {
     while (!signal.aborted) {
+      const from = performance.now()
       const counted = await countHits(platform).catch(async error => {
         if (!isPassing(error)) platform.log.error({ err: error }, 'opens and clicks could not be counted yet')
         await pause(retryMs, signal)
         return 0
       })
-      if (counted === 0) await pause(pollMs, signal)
+      // As long a rest as it took: people who click now come before those who are counted.
+      await pause(counted === 0 ? pollMs : Math.min(pollMs, performance.now() - from), signal)
     }
   },
 })
