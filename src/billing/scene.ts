@@ -36,6 +36,7 @@ export async function sceneOf(
     invoices: readonly InvoiceRow[]
     changes: readonly ChangeRow[]
   },
+  around?: Surroundings,
 ): Promise<Scene> {
   return {
     context,
@@ -43,7 +44,7 @@ export async function sceneOf(
     subscriptions: byId(parts.subscriptions),
     invoices: byId(parts.invoices),
     changes: parts.changes,
-    around: await namedBy(tx, context.business.id, parts),
+    around: around ?? (await namedBy(tx, context.business.id, parts)),
   }
 }
 

@@ -1,6 +1,7 @@
 import { type Db, first, only, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { Page } from '../envelope.ts'
+import { among } from '../store-among.ts'
 import { countRows } from '../store-count.ts'
 
 export interface AddonRow {
@@ -62,11 +63,11 @@ export const findAddon = (db: Db, businessId: string, id: string) =>
 
 /** Also deleted ones, for what was sold before. */
 export const addonsByIds = (db: Db, businessId: string, ids: readonly string[]) => db<AddonRow[]>`
-  select ${columns(db)} from billing_addon where business_id = ${businessId} and id = any(${ids as string[]})`
+  select ${columns(db)} from billing_addon where business_id = ${businessId} and id ${among(db, ids)}`
 
 export const currentAddons = (db: Db, businessId: string, ids: readonly string[]) => db<AddonRow[]>`
   select ${columns(db)} from billing_addon
-  where business_id = ${businessId} and id = any(${ids as string[]}) and deleted_at is null`
+  where business_id = ${businessId} and id ${among(db, ids)} and deleted_at is null`
 
 /** Those that can be bought with a plan now, for a page that offers them; oldest first. */
 export const addonsOnSale = (

@@ -49,21 +49,22 @@ async function decide(
   const { business, now } = context
   const ids = due.map(one => one.id)
   const subscriptionIds = due.map(one => one.subscriptionId)
-  const [locked, billed, owed, open] = await Promise.all([
+  const [locked, owed, open] = await Promise.all([
     subscriptions.lockSubscriptions(tx, business.id, subscriptionIds),
-    invoices.lockInvoices(tx, business.id, ids),
-    invoices.lockDueInvoices(tx, business.id, subscriptionIds),
+    invoices.lockNamedAndDue(tx, business.id, { subscriptionIds, ids }),
     transactions.openPaymentsOf(tx, business.id, ids),
   ])
   const methodIds = locked.map(row => row.paymentMethodId).filter(id => id !== null)
   const [scene, cards] = await Promise.all([
-    sceneOf(tx, context, { subscriptions: locked, invoices: [...owed, ...billed], changes: [] }),
+    sceneOf(tx, context, { subscriptions: locked, invoices: owed, changes: [] }),
     methods.currentMethods(tx, business.id, methodIds),
   ])
   const cardsById = byId(cards)
   const busy = new Set(open.map(payment => payment.invoiceId))
   const attempts: Attempt[] = []
-  for (const invoice of billed) {
+  for (const { id } of due) {
+    const invoice = scene.invoices.get(id)
+    if (!invoice) continue
     const subscription = scene.subscriptions.get(invoice.subscriptionId)
     if (!subscription || busy.has(invoice.id) || !invoice.chargeAt || invoice.chargeAt > now) continue
     const row = { ...invoice, chargeAt: null, updatedAt: now }

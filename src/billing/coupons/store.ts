@@ -1,6 +1,7 @@
 import { type Db, first, only, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { Page } from '../envelope.ts'
+import { among } from '../store-among.ts'
 import { countRows } from '../store-count.ts'
 
 export interface CouponRow {
@@ -71,7 +72,7 @@ export const findCoupon = (db: Db, businessId: string, id: string) =>
 
 /** Also deleted ones: a subscription keeps the coupon it was sold with. */
 export const couponsByIds = (db: Db, businessId: string, ids: readonly string[]) => db<CouponRow[]>`
-  select ${columns(db)} from billing_coupon where business_id = ${businessId} and id = any(${ids as string[]})`
+  select ${columns(db)} from billing_coupon where business_id = ${businessId} and id ${among(db, ids)}`
 
 export const couponWithCode = (db: Db, businessId: string, productId: string, code: string) =>
   db<CouponRow[]>`

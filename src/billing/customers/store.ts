@@ -1,6 +1,7 @@
 import { type Db, first, only, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { Page } from '../envelope.ts'
+import { among } from '../store-among.ts'
 import { countRows } from '../store-count.ts'
 import type { Address } from './schema.ts'
 
@@ -55,7 +56,7 @@ export const findCustomer = (db: Db, businessId: string, id: string) =>
 
 /** Also deleted ones, for what was sold before. */
 export const customersByIds = (db: Db, businessId: string, ids: readonly string[]) => db<CustomerRow[]>`
-  select ${columns(db)} from billing_customer where business_id = ${businessId} and id = any(${ids as string[]})`
+  select ${columns(db)} from billing_customer where business_id = ${businessId} and id ${among(db, ids)}`
 
 /** Whose subscription it is; found in the same trip in which the subscription is locked. */
 export const customerOf = (db: Db, businessId: string, subscriptionId: string) =>

@@ -8,15 +8,17 @@ export interface LineCrediting {
   taxMinor: bigint
 }
 
-export const creditLines = (tx: Tx, businessId: string, credits: readonly LineCrediting[], sign: 1 | -1 = 1) => tx`
-  update billing_invoice_line line
-  set credited_net_minor = credited_net_minor + ${sign} * credit.net, credited_tax_minor = credited_tax_minor + ${sign} * credit.tax
-  from unnest(${credits.map(credit => credit.subscriptionId)}::text[], ${credits.map(credit => credit.invoiceId)}::text[],
-    ${credits.map(credit => credit.lineNo)}::int[], ${credits.map(credit => String(credit.netMinor))}::int8[],
-    ${credits.map(credit => String(credit.taxMinor))}::int8[])
-    as credit (subscription_id, invoice_id, line_no, net, tax)
-  where line.business_id = ${businessId} and line.subscription_id = credit.subscription_id
-    and line.invoice_id = credit.invoice_id and line.line_no = credit.line_no`
+export const creditLines = (tx: Tx, businessId: string, credits: readonly LineCrediting[], sign: 1 | -1 = 1) =>
+  Promise.all(
+    credits.map(
+      credit => tx`
+      update billing_invoice_line
+      set credited_net_minor = credited_net_minor + ${BigInt(sign) * credit.netMinor},
+        credited_tax_minor = credited_tax_minor + ${BigInt(sign) * credit.taxMinor}
+      where business_id = ${businessId} and subscription_id = ${credit.subscriptionId}
+        and invoice_id = ${credit.invoiceId} and line_no = ${credit.lineNo}`,
+    ),
+  )
 
 export interface CreditNoteRow {
   id: string

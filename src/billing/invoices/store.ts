@@ -2,6 +2,7 @@ import { type Db, first, only, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { LocalDate, PaymentTerm } from '../dates.ts'
 import type { Page } from '../envelope.ts'
+import { among } from '../store-among.ts'
 import { countRows } from '../store-count.ts'
 import type { BillLine } from './bill.ts'
 
@@ -164,7 +165,14 @@ export const saveInvoice = (tx: Tx, businessId: string, row: InvoiceRow) => {
   return tx`update billing_invoice set ${tx(changes as never)} where business_id = ${businessId} and id = ${row.id}`
 }
 
-/** What payments, credits and retries change, for any number of invoices at once. */
+/** What payments, credits and retries change. */
+export const saveSettledOne = (tx: Tx, businessId: string, row: InvoiceRow) => tx`
+  update billing_invoice
+  set status = ${row.status}, due_minor = ${row.dueMinor}, paid_minor = ${row.paidMinor}, offset_minor = ${row.offsetMinor},
+    written_off_minor = ${row.writtenOffMinor}, carried = ${row.carried}, charge_at = ${row.chargeAt},
+    dunning_step = ${row.dunningStep}, updated_at = ${row.updatedAt}
+  where business_id = ${businessId} and id = ${row.id}`
+
 export const saveSettled = (tx: Tx, businessId: string, rows: readonly InvoiceRow[]) => {
   const minor = (name: 'dueMinor' | 'paidMinor' | 'offsetMinor' | 'writtenOffMinor') =>
     rows.map(row => String(row[name]))
@@ -190,17 +198,28 @@ export const lockInvoice = (tx: Tx, businessId: string, id: string) =>
   select ${columns(tx)} from billing_invoice where business_id = ${businessId} and id = ${id} for update`.then(first)
 
 export const lockInvoices = (tx: Tx, businessId: string, ids: readonly string[]) => tx<InvoiceRow[]>`
-  select ${columns(tx)} from billing_invoice where business_id = ${businessId} and id = any(${ids as string[]})
+  select ${columns(tx)} from billing_invoice where business_id = ${businessId} and id ${among(tx, ids)}
   order by id for update`
 
 export const invoicesByIds = (db: Db, businessId: string, ids: readonly string[]) => db<InvoiceRow[]>`
-  select ${columns(db)} from billing_invoice where business_id = ${businessId} and id = any(${ids as string[]})`
+  select ${columns(db)} from billing_invoice where business_id = ${businessId} and id ${among(db, ids)}`
 
 /** What these subscriptions still owe, oldest first. */
 export const lockDueInvoices = (tx: Tx, businessId: string, subscriptionIds: readonly string[]) => tx<InvoiceRow[]>`
   select ${columns(tx)} from billing_invoice
-  where business_id = ${businessId} and subscription_id = any(${subscriptionIds as string[]}) and due_minor > 0
+  where business_id = ${businessId} and subscription_id ${among(tx, subscriptionIds)} and due_minor > 0
     and status in ('sent', 'overdue')
+  order by id for update`
+
+/** Those named, and all that their subscriptions owe. */
+export const lockNamedAndDue = (
+  tx: Tx,
+  businessId: string,
+  named: { subscriptionIds: readonly string[]; ids: readonly string[] },
+) => tx<InvoiceRow[]>`
+  select ${columns(tx)} from billing_invoice
+  where business_id = ${businessId} and subscription_id ${among(tx, named.subscriptionIds)}
+    and (id ${among(tx, named.ids)} or (due_minor > 0 and status in ('sent', 'overdue')))
   order by id for update`
 
 export const lockPendingInvoices = (tx: Tx, businessId: string, subscriptionId: string) => tx<InvoiceRow[]>`

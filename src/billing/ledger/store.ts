@@ -1,4 +1,5 @@
 import type { Db, Tx } from '../../platform/database.ts'
+import { among } from '../store-among.ts'
 import type { LedgerAct } from './ledger.ts'
 
 /** A source that was posted before makes this fail: no act counts twice. */
@@ -36,13 +37,13 @@ const lotColumns = (db: Db) => db`
 /** Oldest first; locked, so that no two invoices spend one lot. */
 export const lockOpenLots = (tx: Tx, businessId: string, subscriptionIds: readonly string[]) => tx<LotRow[]>`
   select ${lotColumns(tx)} from billing_credit_lot
-  where business_id = ${businessId} and subscription_id = any(${subscriptionIds as string[]})
+  where business_id = ${businessId} and subscription_id ${among(tx, subscriptionIds)}
     and used_minor < created_minor
   order by id for update`
 
 export const openLots = (db: Db, businessId: string, subscriptionIds: readonly string[]) => db<LotRow[]>`
   select ${lotColumns(db)} from billing_credit_lot
-  where business_id = ${businessId} and subscription_id = any(${subscriptionIds as string[]})
+  where business_id = ${businessId} and subscription_id ${among(db, subscriptionIds)}
     and used_minor < created_minor
   order by id`
 
@@ -66,19 +67,19 @@ export const spendLots = (
   businessId: string,
   spendings: readonly LotSpending[],
   options: { reserved: boolean } = { reserved: false },
-) => tx`
-  with spent as (
-    select * from unnest(${spendings.map(one => one.lotId)}::text[], ${spendings.map(one => one.invoiceId)}::text[],
-      ${spendings.map(one => String(one.amountMinor))}::int8[]) as spent (lot_id, invoice_id, amount)
-  ), used as (
-    insert into billing_credit_use (business_id, invoice_id, lot_id, amount_minor)
-    select ${businessId}, invoice_id, lot_id, amount from spent
-  )
-  update billing_credit_lot lot
-  set used_minor = used_minor + total.amount,
-    reserved_minor = reserved_minor - ${options.reserved ? tx`total.amount` : tx`0`}
-  from (select lot_id, sum(amount)::int8 as amount from spent group by lot_id) total
-  where lot.business_id = ${businessId} and lot.id = total.lot_id`
+) =>
+  Promise.all([
+    tx`
+    insert into billing_credit_use (business_id, lot_id, invoice_id, amount_minor)
+    select ${businessId}, * from unnest(${spendings.map(one => one.lotId)}::text[],
+      ${spendings.map(one => one.invoiceId)}::text[], ${spendings.map(one => String(one.amountMinor))}::int8[])`,
+    ...spendings.map(
+      ({ lotId, amountMinor }) => tx`
+      update billing_credit_lot set used_minor = used_minor + ${amountMinor},
+        reserved_minor = reserved_minor - ${options.reserved ? amountMinor : 0n}
+      where business_id = ${businessId} and id = ${lotId}`,
+    ),
+  ])
 
 /** Holds (or, with a negative sign, lets go) parts of lots for a change whose card is being charged. */
 export const reserveLots = (

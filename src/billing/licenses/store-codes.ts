@@ -1,6 +1,7 @@
 import { type Db, first, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { Page } from '../envelope.ts'
+import { among } from '../store-among.ts'
 import { countRows } from '../store-count.ts'
 
 export interface CodeRow {
@@ -81,7 +82,7 @@ export const codesOfSubscriptions = (db: Db, businessId: string, subscriptionIds
   { subscriptionId: string; code: string }[]
 >`
   select subscription_id as "subscriptionId", code from billing_license_code
-  where business_id = ${businessId} and subscription_id = any(${subscriptionIds as string[]})`
+  where business_id = ${businessId} and subscription_id ${among(db, subscriptionIds)}`
 
 export interface Sale {
   licenseId: string

@@ -1,4 +1,5 @@
 import { type Db, first } from '../../platform/database.ts'
+import { among } from '../store-among.ts'
 
 export interface MethodRow {
   id: string
@@ -31,11 +32,11 @@ export const findMethod = (db: Db, businessId: string, id: string) =>
 
 /** Also deleted ones: a payment that is under way keeps its card. */
 export const methodsByIds = (db: Db, businessId: string, ids: readonly string[]) => db<MethodRow[]>`
-  select ${columns(db)} from billing_payment_method where business_id = ${businessId} and id = any(${ids as string[]})`
+  select ${columns(db)} from billing_payment_method where business_id = ${businessId} and id ${among(db, ids)}`
 
 export const currentMethods = (db: Db, businessId: string, ids: readonly string[]) => db<MethodRow[]>`
   select ${columns(db)} from billing_payment_method
-  where business_id = ${businessId} and id = any(${ids as string[]}) and deleted_at is null`
+  where business_id = ${businessId} and id ${among(db, ids)} and deleted_at is null`
 
 /** Newest first. */
 export const methodsOf = (db: Db, businessId: string, customerId: string) => db<MethodRow[]>`

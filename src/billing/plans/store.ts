@@ -1,6 +1,7 @@
 import { type Db, first, only, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { Page } from '../envelope.ts'
+import { among } from '../store-among.ts'
 import { countRows } from '../store-count.ts'
 
 export interface PlanRow {
@@ -83,14 +84,14 @@ export const findPlan = (db: Db, businessId: string, id: string) =>
 
 /** Also deleted ones, for what was sold before. */
 export const plansByIds = (db: Db, businessId: string, ids: readonly string[]) => db<PlanRow[]>`
-  select ${columns(db)} from billing_plan where business_id = ${businessId} and id = any(${ids as string[]})`
+  select ${columns(db)} from billing_plan where business_id = ${businessId} and id ${among(db, ids)}`
 
 /** Those of the given plans that the product sells. */
 export const plansOfProductAmong = (db: Db, businessId: string, productId: string, ids: readonly string[]) => db<
   PlanRow[]
 >`
   select ${columns(db)} from billing_plan
-  where business_id = ${businessId} and product_id = ${productId} and id = any(${ids as string[]}) and deleted_at is null`
+  where business_id = ${businessId} and product_id = ${productId} and id ${among(db, ids)} and deleted_at is null`
 
 export const lockPlan = (tx: Tx, businessId: string, id: string) =>
   tx<PlanRow[]>`

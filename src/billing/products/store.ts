@@ -1,6 +1,7 @@
 import { type Db, first, only, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { Page } from '../envelope.ts'
+import { among } from '../store-among.ts'
 import { countRows } from '../store-count.ts'
 
 export interface ProductRow {
@@ -30,7 +31,7 @@ export const findProduct = (db: Db, businessId: string, id: string) =>
 
 /** Also deleted ones, for what was sold before. */
 export const productsByIds = (db: Db, businessId: string, ids: readonly string[]) => db<ProductRow[]>`
-  select ${columns(db)} from billing_product where business_id = ${businessId} and id = any(${ids as string[]})`
+  select ${columns(db)} from billing_product where business_id = ${businessId} and id ${among(db, ids)}`
 
 export const lockProduct = (tx: Tx, businessId: string, id: string) =>
   tx<ProductRow[]>`

@@ -1,8 +1,8 @@
 import { isUniqueViolation, type Tx } from '../../platform/database.ts'
 import { newId } from '../../platform/ids.ts'
 import { conflict, fail, notFound, outcomeUnknown, paymentRequired, unprocessable } from '../../platform/problem.ts'
-import { noteDue } from '../clock/due.ts'
 import type { Context } from '../context.ts'
+import type { CouponRow } from '../coupons/store.ts'
 import { customerOf } from '../customers/store.ts'
 import { localDate } from '../dates.ts'
 import { write } from '../deed.ts'
@@ -25,7 +25,7 @@ import { renewDue } from './renew.ts'
 import { schedule } from './scheduled.ts'
 import type { PlanChangeRequest } from './schema.ts'
 import { settleKnown } from './settle.ts'
-import { type Surroundings, surroundingsOf } from './show.ts'
+import { byId, type Surroundings, surroundingsOf } from './show.ts'
 import type { SubscriptionRow } from './store.ts'
 import * as store from './store.ts'
 import * as changes from './store-changes.ts'
@@ -57,7 +57,7 @@ export async function changePlan(
     },
   )
   if (started === 'scheduled') return look(context, subscriptionId, undefined)
-  return 'payment' in started ? finish(context, started.payment, started.method) : started
+  return 'payment' in started ? finish(context, started) : started
 }
 
 type Locked = Pick<ChangeFacts, 'row' | 'customer'>
@@ -128,7 +128,13 @@ function chooseMethod({ row, method }: ChangeFacts, request: PlanChangeRequest):
   return requireMethodOf(method, row.customerId, 'card_id')
 }
 
-type Started = { payment: TransactionRow; method: MethodRow } | Changed | 'scheduled'
+type Started = Held | Changed | 'scheduled'
+
+interface Held {
+  payment: TransactionRow
+  method: MethodRow | undefined
+  around: Surroundings | undefined
+}
 
 async function start(
   tx: Tx,
@@ -157,7 +163,7 @@ async function start(
   }
   const { quote, invoice } = prepare(context, facts, terms, request)
   const how = chargeNow(method?.gateway ?? 'offline', quote.chargeMinor, row.currency)
-  const key = { redeemed, idempotencyKey }
+  const key = { redeemed, idempotencyKey, coupon: terms.coupon }
   if (how === 'charge') return hold(tx, context, facts, { ...key, quote, invoice, method: method! })
   const carried = { ...invoice, row: { ...invoice.row, carried: how === 'carry' } }
   return atOnce(tx, context, facts, { ...key, quote, invoice: carried })
@@ -165,6 +171,7 @@ async function start(
 
 interface Drafted {
   quote: ChangeQuote
+  coupon: CouponRow | undefined
   invoice: NewInvoice
   redeemed: string | null
   idempotencyKey: string | null
@@ -203,9 +210,20 @@ async function hold(
     writeDraft(tx, business.id, invoice),
     changes.insertChange(tx, business.id, changeRow(context, drafted, 'open'), drafted.idempotencyKey),
     transactions.insertPayments(tx, business.id, [payment]),
-    noteDue(tx, business),
   ])
-  return { payment, method }
+  return { payment, method, around: aroundOf(facts, quote, drafted.coupon) }
+}
+
+/** What the change names is known already, and can't change while the card is charged; add-ons are looked up where there are any. */
+function aroundOf(facts: ChangeFacts, quote: ChangeQuote, coupon: CouponRow | undefined): Surroundings | undefined {
+  if (facts.addons.length > 0 || quote.addons.length > 0) return undefined
+  return {
+    plans: byId([facts.before, facts.plan]),
+    coupons: byId([facts.coupon, coupon].filter(one => one !== undefined)),
+    customers: byId([facts.customer]),
+    addons: new Map(),
+    chosen: new Map(),
+  }
 }
 
 /** There is nothing to charge now. */
@@ -221,16 +239,15 @@ async function atOnce(tx: Tx, context: Context, facts: ChangeFacts, drafted: Dra
     }),
     writeDraft(tx, business.id, invoice),
     changes.insertChange(tx, business.id, change, drafted.idempotencyKey),
-    noteDue(tx, business),
   ])
   const subscription = applyChange(scene, facts.row, recallChange(change), { draft: invoice.row, held: false })
   await write(tx, context, scene.deed)
   return { subscription, invoice: scene.deed.invoices.get(invoice.row.id), around: scene.around }
 }
 
-async function finish(context: Context, payment: TransactionRow, method: MethodRow | undefined): Promise<Changed> {
+async function finish(context: Context, { payment, method, around }: Held): Promise<Changed> {
   const outcome = await sendPayment(context, payment, { customerPresent: true, method })
-  const settled = await settleKnown(context, payment, outcome)
+  const settled = await settleKnown(context, { payment, outcome }, around)
   requirePaid(settled.payment)
   return { subscription: settled.subscription, invoice: settled.invoice, around: settled.scene.around }
 }
@@ -261,7 +278,8 @@ async function resume(context: Context, change: changes.ChangeRow): Promise<Chan
   if (change.state === 'applied' || change.state === 'scheduled' || invoiceId === null)
     return look(context, subscriptionId, invoiceId ?? undefined)
   const open = await transactions.findOpenPayment(db, business.id, invoiceId)
-  if (open && (open.state === 'created' || open.state === 'unknown')) return finish(context, open, undefined)
+  if (open && (open.state === 'created' || open.state === 'unknown'))
+    return finish(context, { payment: open, method: undefined, around: undefined })
   const last = open ?? (await transactions.paymentsOf(db, business.id, invoiceId)).at(-1)
   if (last) requirePaid(last)
   return look(context, subscriptionId, invoiceId)

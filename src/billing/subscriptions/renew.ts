@@ -153,7 +153,7 @@ async function renewAll(tx: Tx, context: Context, rows: readonly SubscriptionRow
     if (step.change) {
       await store.replaceAddons(tx, business.id, step.row.id, step.addons)
       const state = step.invoice ? 'applied' : 'dropped'
-      await changes.setChangeStates(tx, business.id, [{ id: step.change.id, state }], now)
+      await changes.setChangeState(tx, business.id, { id: step.change.id, state }, now)
     }
   const billed = steps.filter(step => !step.change).flatMap(step => step.addons)
   if (billed.length > 0) await renewal.saveBilledAddons(tx, business.id, billed)

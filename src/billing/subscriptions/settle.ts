@@ -13,6 +13,7 @@ import * as transactions from '../transactions/store.ts'
 import { applyOpenChange, dropOpenChange } from './apply-change.ts'
 import { chargeFailed, nextTry } from './dunning.ts'
 import { completePurchase } from './purchase.ts'
+import type { Surroundings } from './show.ts'
 import type { SubscriptionRow } from './store.ts'
 import * as store from './store.ts'
 import * as changes from './store-changes.ts'
@@ -26,12 +27,16 @@ import * as changes from './store-changes.ts'
 export async function settlePayment(context: Context, paymentId: string, outcome: Outcome): Promise<TransactionRow> {
   const { db, business } = context
   const payment = (await transactions.findTransaction(db, business.id, paymentId)) ?? fail(notFound('Transaction'))
-  return (await settleKnown(context, payment, outcome)).payment
+  return (await settleKnown(context, { payment, outcome }, undefined)).payment
 }
 
-/** The same for a payment that was just sent; answers what it made of invoice and subscription too. */
-export async function settleKnown(context: Context, payment: TransactionRow, outcome: Outcome): Promise<Settled> {
-  const { deals, scene } = await context.db.begin(tx => settle(tx, context, [{ payment, outcome }]))
+/** The same for a payment that was just sent, with what is known around it; answers what it made of invoice and subscription. */
+export async function settleKnown(
+  context: Context,
+  { payment, outcome }: { payment: TransactionRow; outcome: Outcome },
+  around: Surroundings | undefined,
+): Promise<Settled> {
+  const { deals, scene } = await context.db.begin(tx => settle(tx, context, [{ payment, outcome }], around))
   return { ...(deals[0] ?? fail(notFound('Transaction'))), scene }
 }
 
@@ -65,25 +70,24 @@ async function settle(
   tx: Tx,
   context: Context,
   answers: readonly Answered[],
+  around?: Surroundings,
 ): Promise<{ deals: Deal[]; scene: Scene }> {
   const { business } = context
   const subscriptionIds = [...new Set(answers.map(({ payment }) => payment.subscriptionId))]
-  const [subscriptions, payments, billed, owed, waiting] = await Promise.all([
+  const [subscriptions, payments, billed, waiting] = await Promise.all([
     store.lockSubscriptions(tx, business.id, subscriptionIds),
     transactions.lockTransactions(
       tx,
       business.id,
       answers.map(({ payment }) => payment.id),
     ),
-    invoices.lockInvoices(
-      tx,
-      business.id,
-      answers.map(({ payment }) => payment.invoiceId),
-    ),
-    invoices.lockDueInvoices(tx, business.id, subscriptionIds),
+    invoices.lockNamedAndDue(tx, business.id, {
+      subscriptionIds,
+      ids: answers.map(({ payment }) => payment.invoiceId),
+    }),
     changes.waitingChanges(tx, business.id, subscriptionIds),
   ])
-  const scene = await sceneOf(tx, context, { subscriptions, invoices: [...owed, ...billed], changes: waiting })
+  const scene = await sceneOf(tx, context, { subscriptions, invoices: billed, changes: waiting }, around)
   const byId = new Map(payments.map(payment => [payment.id, payment]))
   const settled = answers.map(({ payment: { id }, outcome }) => {
     const payment = byId.get(id) ?? fail(notFound('Transaction'))

@@ -1,4 +1,5 @@
 import { type Db, first, type Tx } from '../../platform/database.ts'
+import { among } from '../store-among.ts'
 
 export interface ChangeRow {
   id: string
@@ -25,23 +26,22 @@ export const insertChange = (tx: Tx, businessId: string, change: ChangeRow, idem
     ${tx.json(change.terms as never)}, ${change.invoiceId}, ${change.transactionId}, ${idempotencyKey},
     ${change.createdAt}, ${change.updatedAt})`
 
-export const setChangeStates = (
+export const setChangeState = (
   tx: Tx,
   businessId: string,
-  changes: readonly { id: string; state: ChangeRow['state'] }[],
+  change: { id: string; state: ChangeRow['state'] },
   at: Date,
 ) => tx`
-  update billing_change change set state = said.state, updated_at = ${at}
-  from unnest(${changes.map(change => change.id)}::text[], ${changes.map(change => change.state)}::text[]) as said (id, state)
-  where change.business_id = ${businessId} and change.id = said.id`
+  update billing_change set state = ${change.state}, updated_at = ${at}
+  where business_id = ${businessId} and id = ${change.id}`
 
 /** Those that are still to come about: waiting for their card or for the end of the term. */
 export const waitingChanges = (tx: Tx, businessId: string, subscriptionIds: readonly string[]) => tx<ChangeRow[]>`
   select ${columns(tx)} from billing_change
-  where business_id = ${businessId} and subscription_id = any(${subscriptionIds as string[]}) and state = 'open'
+  where business_id = ${businessId} and subscription_id ${among(tx, subscriptionIds)} and state = 'open'
   union all
   select ${columns(tx)} from billing_change
-  where business_id = ${businessId} and subscription_id = any(${subscriptionIds as string[]}) and state = 'scheduled'`
+  where business_id = ${businessId} and subscription_id ${among(tx, subscriptionIds)} and state = 'scheduled'`
 
 export const findScheduled = (db: Db, businessId: string, subscriptionId: string) =>
   db<ChangeRow[]>`
@@ -50,7 +50,7 @@ export const findScheduled = (db: Db, businessId: string, subscriptionId: string
 
 export const scheduledOf = (db: Db, businessId: string, subscriptionIds: readonly string[]) => db<ChangeRow[]>`
   select ${columns(db)} from billing_change
-  where business_id = ${businessId} and subscription_id = any(${subscriptionIds as string[]}) and state = 'scheduled'`
+  where business_id = ${businessId} and subscription_id ${among(db, subscriptionIds)} and state = 'scheduled'`
 
 export const findOpen = (db: Db, businessId: string, subscriptionId: string) =>
   db<ChangeRow[]>`

@@ -1,4 +1,5 @@
 import type { Db } from '../../platform/database.ts'
+import { among } from '../store-among.ts'
 
 const some = (rows: readonly { found: boolean }[]) => rows[0]?.found ?? false
 
@@ -36,6 +37,6 @@ export const productInUse = (db: Db, businessId: string, productId: string) =>
 export const creditOf = (db: Db, businessId: string, options: { customerIds: readonly string[]; currency: string }) =>
   db<{ customerId: string; creditMinor: bigint }[]>`
   select customer_id as "customerId", sum(created_minor - used_minor)::int8 as "creditMinor" from billing_credit_lot
-  where business_id = ${businessId} and customer_id = any(${options.customerIds as string[]})
+  where business_id = ${businessId} and customer_id ${among(db, options.customerIds)}
     and currency = ${options.currency} and used_minor < created_minor
   group by customer_id`

@@ -2,6 +2,7 @@ import { type Db, first, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { LocalDate, PaymentTerm, PeriodUnit } from '../dates.ts'
 import type { Page } from '../envelope.ts'
+import { among } from '../store-among.ts'
 import { countRows } from '../store-count.ts'
 
 export const statuses = [
@@ -139,7 +140,7 @@ export const findSubscription = (db: Db, businessId: string, id: string) =>
 
 export const subscriptionsByIds = (db: Db, businessId: string, ids: readonly string[]) =>
   db<SubscriptionRow[]>`
-  select ${columns(db)} from billing_subscription where business_id = ${businessId} and id = any(${ids as string[]})`
+  select ${columns(db)} from billing_subscription where business_id = ${businessId} and id ${among(db, ids)}`
 
 export const findByKey = (db: Db, businessId: string, idempotencyKey: string) =>
   db<SubscriptionRow[]>`
@@ -154,7 +155,7 @@ export const lockSubscription = (tx: Tx, businessId: string, id: string) =>
 
 /** Locked in the order of their ids. */
 export const lockSubscriptions = (tx: Tx, businessId: string, ids: readonly string[]) => tx<SubscriptionRow[]>`
-  select ${columns(tx)} from billing_subscription where business_id = ${businessId} and id = any(${ids as string[]})
+  select ${columns(tx)} from billing_subscription where business_id = ${businessId} and id ${among(tx, ids)}
   order by id for update`
 
 export async function pageOfSubscriptions(
@@ -194,7 +195,7 @@ export const addonsOf = (db: Db, businessId: string, subscriptionIds: readonly s
     billing_cycle as "billingCycle", period_unit as "periodUnit", period_count as "periodCount",
     anchor_date as "anchorDate", paid_periods as "paidPeriods", adjusted_minor as "adjustedMinor"
   from billing_subscription_addon
-  where business_id = ${businessId} and subscription_id = any(${subscriptionIds as string[]})
+  where business_id = ${businessId} and subscription_id ${among(db, subscriptionIds)}
   order by subscription_id, addon_id`
 
 /** The full new set of a subscription's add-ons. */

@@ -1,6 +1,7 @@
 import { type Db, first, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { Page } from '../envelope.ts'
+import { among } from '../store-among.ts'
 import { countRows } from '../store-count.ts'
 
 export type TransactionState = 'created' | 'pending' | 'unknown' | 'action_required' | 'succeeded' | 'failed' | 'voided'
@@ -125,8 +126,12 @@ export const saveTransactions = (tx: Tx, businessId: string, rows: readonly Tran
     where transaction.business_id = ${businessId} and transaction.id = saved.id`
 }
 
-export const saveTransaction = (tx: Tx, businessId: string, row: TransactionRow) =>
-  saveTransactions(tx, businessId, [row])
+export const saveTransaction = (tx: Tx, businessId: string, row: TransactionRow) => tx`
+  update billing_transaction
+  set state = ${row.state}, gateway_ref = ${row.gatewayRef}, refunded_minor = ${row.refundedMinor},
+    refund_pending_minor = ${row.refundPendingMinor}, description = ${row.description}, code = ${row.code},
+    action_url = ${row.actionUrl}, check_at = ${row.checkAt}, checks = ${row.checks}, updated_at = ${row.updatedAt}
+  where business_id = ${businessId} and id = ${row.id}`
 
 /** The gateway named it, before its outcome is known. */
 export const setGatewayRef = (db: Db, businessId: string, id: string, ref: string) => db`
@@ -137,7 +142,7 @@ export const findTransaction = (db: Db, businessId: string, id: string) =>
   select ${columns(db)} from billing_transaction where business_id = ${businessId} and id = ${id}`.then(first)
 
 export const transactionsByIds = (db: Db, businessId: string, ids: readonly string[]) => db<TransactionRow[]>`
-  select ${columns(db)} from billing_transaction where business_id = ${businessId} and id = any(${ids as string[]})`
+  select ${columns(db)} from billing_transaction where business_id = ${businessId} and id ${among(db, ids)}`
 
 export const lockTransaction = (tx: Tx, businessId: string, id: string) =>
   tx<TransactionRow[]>`
@@ -147,7 +152,7 @@ export const lockTransaction = (tx: Tx, businessId: string, id: string) =>
 
 /** Locked in the order of their ids. */
 export const lockTransactions = (tx: Tx, businessId: string, ids: readonly string[]) => tx<TransactionRow[]>`
-  select ${columns(tx)} from billing_transaction where business_id = ${businessId} and id = any(${ids as string[]})
+  select ${columns(tx)} from billing_transaction where business_id = ${businessId} and id ${among(tx, ids)}
   order by id for update`
 
 export const findTransactionByRef = (
@@ -179,7 +184,7 @@ export const findOpenPayment = (db: Db, businessId: string, invoiceId: string) =
 
 export const openPaymentsOf = (db: Db, businessId: string, invoiceIds: readonly string[]) => db<TransactionRow[]>`
   select ${columns(db)} from billing_transaction
-  where business_id = ${businessId} and invoice_id = any(${invoiceIds as string[]}) and type = 'payment'
+  where business_id = ${businessId} and invoice_id ${among(db, invoiceIds)} and type = 'payment'
     and state in ('created', 'pending', 'unknown', 'action_required')`
 
 /** Payments that reached an invoice, newest last. */
