@@ -47,6 +47,18 @@ const dateOf = remembered((ms, timeZone) =>
 /** The date it is in the zone at that instant. */
 export const localDate = (instant: Date, timeZone: string): LocalDate => dateOf(String(instant.getTime()), timeZone)
 
+const isoTexts = new Map<number, string>()
+/** As JSON has it; remembered, because the moments of a renewal run are few. */
+export function isoText(at: Date): string {
+  const ms = at.getTime()
+  const known = isoTexts.get(ms)
+  if (known !== undefined) return known
+  if (isoTexts.size >= 10_000) isoTexts.clear()
+  const text = at.toISOString()
+  isoTexts.set(ms, text)
+  return text
+}
+
 const midnight = remembered((date, timeZone) => plain(date!).toZonedDateTime(timeZone!).epochMilliseconds)
 /** The first instant of the day in the zone; after a gap at midnight, the first that exists. */
 export const startOfDay = (date: LocalDate, timeZone: string): Date => new Date(midnight(date, timeZone))

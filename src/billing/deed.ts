@@ -2,6 +2,7 @@ import type { Tx } from '../platform/database.ts'
 import { emit } from '../platform/events.ts'
 import { noteDue } from './clock/store.ts'
 import { type Context, eventOf } from './context.ts'
+import { inOneTrip, when } from './in-one-trip.ts'
 import type { InvoiceRow } from './invoices/store.ts'
 import * as invoices from './invoices/store.ts'
 import type { CreditNoteRow } from './invoices/store-credit.ts'
@@ -77,49 +78,56 @@ export async function write(tx: Tx, context: Context, deed: Deed): Promise<void>
   const { business, now, source } = context
   for (const { productId, planId, id } of deed.activated)
     await assignCode(tx, business.id, { productId, planId, subscriptionId: id, now, source })
-  const rest = writeAllButInvoices(tx, context, deed)
-  const [first] = await Promise.all([
-    deed.issued.length > 0 ? invoices.takeNumbers(tx, business.id, deed.issued.length) : 0n,
-    ...rest,
+  let first = 0n
+  await inOneTrip([
+    ...allButInvoices(tx, context, deed),
+    ...when(deed.issued.length > 0, async () => {
+      first = await invoices.takeNumbers(tx, business.id, deed.issued.length)
+    }),
   ])
   const numbers = new Map(deed.issued.map((id, i) => [id, first + BigInt(i)]))
   for (const [id, number] of numbers) deed.invoices.set(id, { ...deed.invoices.get(id)!, number })
   const settled = [...deed.invoices.values()].filter(row => !numbers.has(row.id))
-  await Promise.all([
+  const events = deed.told.map(({ type, objectId, data }) =>
+    eventOf(context, type, objectId, typeof data === 'function' ? data(numbers) : data),
+  )
+  await inOneTrip([
     ...(isFew(settled)
-      ? settled.map(row => invoices.saveSettledOne(tx, business.id, row))
-      : [invoices.saveSettled(tx, business.id, settled)]),
-    ...deed.issued.map(id => invoices.saveInvoice(tx, business.id, deed.invoices.get(id)!)),
-    emit(
-      tx,
-      ...deed.told.map(({ type, objectId, data }) =>
-        eventOf(context, type, objectId, typeof data === 'function' ? data(numbers) : data),
-      ),
-    ),
-    noteMrr(tx, context, [...deed.subscriptions.keys()]),
+      ? settled.map(row => () => invoices.saveSettledOne(tx, business.id, row))
+      : [() => invoices.saveSettled(tx, business.id, settled)]),
+    ...deed.issued.map(id => () => invoices.saveInvoice(tx, business.id, deed.invoices.get(id)!)),
+    () => emit(tx, ...events),
+    () => noteMrr(tx, context, [...deed.subscriptions.keys()]),
   ])
 }
 
 /** Each by a statement of its own in the same trip: cheaper, because simpler, than one for many. */
 const isFew = (rows: readonly unknown[]) => rows.length < 4
 
-function writeAllButInvoices(tx: Tx, { business, now }: Context, deed: Deed): (PromiseLike<unknown> | false)[] {
-  const id = business.id
+function allButInvoices(tx: Tx, { business, now }: Context, deed: Deed): (() => PromiseLike<unknown>)[] {
+  const { id } = business
   const paid = [...deed.transactions.values()]
   return [
     ...(isFew(paid)
-      ? paid.map(row => transactions.saveTransaction(tx, id, row))
-      : [transactions.saveTransactions(tx, id, paid)]),
-    ...deed.notes.flatMap(note => [credit.creditLines(tx, id, note.lines), credit.insertCreditNote(tx, id, note)]),
-    post(tx, id, deed.acts),
-    deed.lots.length > 0 && lots.insertLots(tx, id, deed.lots),
-    deed.spendings.length > 0 && lots.spendLots(tx, id, deed.spendings),
-    deed.heldSpendings.length > 0 && lots.spendLots(tx, id, deed.heldSpendings, { reserved: true }),
-    deed.released.length > 0 && lots.reserveLots(tx, id, deed.released, -1),
-    ...[...deed.subscriptions.values()].map(row => subscriptions.saveSubscription(tx, id, row)),
-    ...[...deed.addons].map(([subscriptionId, addons]) => subscriptions.replaceAddons(tx, id, subscriptionId, addons)),
-    ...deed.changes.map(change => changes.setChangeState(tx, id, change, now)),
-    ...deed.coupons.map(couponId => subscriptions.releaseCoupon(tx, id, couponId)),
-    deed.checkAt !== undefined && !business.testMode && noteDue(tx, id, deed.checkAt),
+      ? paid.map(row => () => transactions.saveTransaction(tx, id, row))
+      : [() => transactions.saveTransactions(tx, id, paid)]),
+    ...deed.notes.flatMap(note => [
+      () => credit.creditLines(tx, id, note.lines),
+      () => credit.insertCreditNote(tx, id, note),
+    ]),
+    () => post(tx, id, deed.acts),
+    ...when(deed.lots.length > 0, () => lots.insertLots(tx, id, deed.lots)),
+    ...when(deed.spendings.length > 0, () => lots.spendLots(tx, id, deed.spendings)),
+    ...when(deed.heldSpendings.length > 0, () => lots.spendLots(tx, id, deed.heldSpendings, { reserved: true })),
+    ...when(deed.released.length > 0, () => lots.reserveLots(tx, id, deed.released, -1)),
+    ...[...deed.subscriptions.values()].map(row => () => subscriptions.saveSubscription(tx, id, row)),
+    ...[...deed.addons].map(
+      ([subscriptionId, addons]) =>
+        () =>
+          subscriptions.replaceAddons(tx, id, subscriptionId, addons),
+    ),
+    ...deed.changes.map(change => () => changes.setChangeState(tx, id, change, now)),
+    ...deed.coupons.map(couponId => () => subscriptions.releaseCoupon(tx, id, couponId)),
+    ...when(deed.checkAt !== undefined && !business.testMode, () => noteDue(tx, id, deed.checkAt!)),
   ]
 }

@@ -82,14 +82,9 @@ async function decide(
         ),
       })
   }
-  await Promise.all([
-    write(tx, context, scene.deed),
-    transactions.insertPayments(
-      tx,
-      business.id,
-      attempts.map(attempt => attempt.payment),
-    ),
-  ])
+  const payments = attempts.map(attempt => attempt.payment)
+  if (payments.length > 0) await transactions.insertPayments(tx, business.id, payments)
+  await write(tx, context, scene.deed)
   return { attempts, open }
 }
 

@@ -3,6 +3,7 @@ import type { Db } from '../../platform/database.ts'
 import { addonsByIds, showAddon } from '../addons/addons.ts'
 import { couponsByIds, showCoupon } from '../coupons/coupons.ts'
 import { currencySymbol } from '../currencies.ts'
+import { isoText } from '../dates.ts'
 import { toMajor } from '../money.ts'
 import { plansByIds, showPlan } from '../plans/plans.ts'
 import type { OwnSubscription, ShownSubscription, Surroundings } from '../subscriptions/show.ts'
@@ -38,6 +39,11 @@ export function keptSubscription(row: InvoiceRow, around: Names): ShownSubscript
 }
 
 export const showInvoiceWith = (row: InvoiceRow, subscription: ShownSubscription): ShownInvoice => ({
+  ...showInvoiceAlone(row),
+  subscription,
+})
+
+export const showInvoiceAlone = (row: InvoiceRow): Omit<ShownInvoice, 'subscription'> => ({
   id: row.id,
   invoice_id: invoiceNumber(row),
   customer_id: row.customerId,
@@ -53,14 +59,13 @@ export const showInvoiceWith = (row: InvoiceRow, subscription: ShownSubscription
   refunded_amount: toMajor(row.refundedMinor, row.currency),
   status: row.status,
   payment_term: row.paymentTerm,
-  due_date: row.dueAt.toISOString(),
+  due_date: isoText(row.dueAt),
   currency_code: row.currency,
   currency_symbol: currencySymbol(row.currency),
-  subscription,
   credit_note: row.creditNote as CreditNote | null,
   tax_apply: row.taxApply as TaxApply,
-  createdAt: row.createdAt.toISOString(),
-  updatedAt: row.updatedAt.toISOString(),
+  createdAt: isoText(row.createdAt),
+  updatedAt: isoText(row.updatedAt),
 })
 
 export async function showInvoices(db: Db, businessId: string, rows: readonly InvoiceRow[]): Promise<ShownInvoice[]> {

@@ -3,6 +3,7 @@ import type { PageRequest } from '../../platform/page.ts'
 import type { LocalDate, PaymentTerm } from '../dates.ts'
 import type { Page } from '../envelope.ts'
 import { among } from '../store-among.ts'
+import { type ColumnType, column, columnText } from '../store-columns.ts'
 import { countRows } from '../store-count.ts'
 import type { BillLine } from './bill.ts'
 
@@ -47,8 +48,7 @@ export interface InvoiceRow {
   updatedAt: Date
 }
 
-type Kind = 'text' | 'int8' | 'int' | 'date' | 'timestamptz' | 'boolean' | 'json'
-const wire: Record<keyof InvoiceRow, [column: string, kind: Kind]> = {
+const wire: Record<keyof InvoiceRow, [column: string, kind: ColumnType]> = {
   id: ['id', 'text'],
   number: ['number', 'int8'],
   kind: ['kind', 'text'],
@@ -87,24 +87,21 @@ const wire: Record<keyof InvoiceRow, [column: string, kind: Kind]> = {
 const names = Object.keys(wire) as (keyof InvoiceRow)[]
 const selected = names.map(name => `${wire[name][0]} as "${name}"`).join(', ')
 const columns = (db: Db) => db.unsafe(selected)
-/** A column of many rows as one text, a line each: far cheaper than an array, whose elements are escaped one by one. */
-const columnText = (values: readonly unknown[]): string => values.map(textOf).join('\n')
-const textOf = (value: unknown): string =>
-  value === null || value === undefined
-    ? ''
-    : value instanceof Date
-      ? value.toISOString()
-      : typeof value === 'object'
-        ? JSON.stringify(value)
-        : String(value)
 const lines = (index: number) => `string_to_array($${index}::text, E'\n', '')`
 const insertSql = `insert into billing_invoice (business_id, ${names.map(name => wire[name][0]).join(', ')})
   select $1, * from unnest(${names.map((name, i) => `${lines(i + 2)}::${wire[name][1]}[]`).join(', ')})`
 
-/** Any number in one statement. No value here holds a line break: JSON writes it as an escape. */
-export async function insertInvoices(tx: Tx, businessId: string, rows: readonly InvoiceRow[]): Promise<void> {
+/** Any number in one statement. What is kept of the subscriptions may be given as the JSON that it is. */
+export async function insertInvoices(
+  tx: Tx,
+  businessId: string,
+  rows: readonly InvoiceRow[],
+  kept?: readonly string[],
+): Promise<void> {
   if (rows.length === 0) return
-  const columns = names.map(name => columnText(rows.map(row => row[name])))
+  const columns = names.map(name =>
+    name === 'subscription' && kept ? kept.join('\n') : columnText(rows.map(row => row[name])),
+  )
   await tx.unsafe(insertSql, [businessId, ...columns] as never, { prepare: true })
 }
 
@@ -116,17 +113,19 @@ export interface LineRow extends BillLine {
 
 export async function insertLines(tx: Tx, businessId: string, rows: readonly LineRow[]): Promise<void> {
   if (rows.length === 0) return
-  const minor = (name: 'unitPriceMinor' | 'amountMinor' | 'discountMinor' | 'netMinor' | 'taxMinor') =>
-    rows.map(row => String(row[name]))
+  const of = (type: ColumnType, name: keyof LineRow) =>
+    column(
+      tx,
+      type,
+      rows.map(row => row[name]),
+    )
   await tx`
-    insert into billing_invoice_line (business_id, subscription_id, invoice_id, line_no, kind, item_id, description, quantity,
+    insert into billing_invoice_line (business_id, description, subscription_id, invoice_id, line_no, kind, item_id, quantity,
       unit_price_minor, amount_minor, discount_minor, net_minor, tax_minor, start_date, end_date)
-    select ${businessId}, * from unnest(${rows.map(row => row.subscriptionId)}::text[], ${rows.map(row => row.invoiceId)}::text[],
-      ${rows.map(row => row.lineNo)}::int[], ${rows.map(row => row.kind)}::text[], ${rows.map(row => row.itemId)}::text[],
-      ${rows.map(row => row.description)}::text[], ${rows.map(row => row.quantity)}::int[],
-      ${minor('unitPriceMinor')}::int8[], ${minor('amountMinor')}::int8[], ${minor('discountMinor')}::int8[],
-      ${minor('netMinor')}::int8[], ${minor('taxMinor')}::int8[],
-      ${rows.map(row => row.start)}::date[], ${rows.map(row => row.end)}::date[])`
+    select ${businessId}, * from unnest(${rows.map(row => row.description)}::text[], ${of('text', 'subscriptionId')},
+      ${of('text', 'invoiceId')}, ${of('int', 'lineNo')}, ${of('text', 'kind')}, ${of('text', 'itemId')}, ${of('int', 'quantity')},
+      ${of('int8', 'unitPriceMinor')}, ${of('int8', 'amountMinor')}, ${of('int8', 'discountMinor')}, ${of('int8', 'netMinor')},
+      ${of('int8', 'taxMinor')}, ${of('date', 'start')}, ${of('date', 'end')})`
 }
 
 /** The next numbers of this business; taken as late as possible, because everyone else waits for the commit. */

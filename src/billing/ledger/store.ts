@@ -1,21 +1,29 @@
 import type { Db, Tx } from '../../platform/database.ts'
 import { among } from '../store-among.ts'
+import { column } from '../store-columns.ts'
 import type { LedgerAct } from './ledger.ts'
 
 /** A source that was posted before makes this fail: no act counts twice. */
 export const insertActs = (tx: Tx, businessId: string, acts: readonly LedgerAct[]) => {
-  const of = <K extends keyof LedgerAct>(name: K) => acts.map(act => act[name])
-  const amounts = (name: Exclude<keyof LedgerAct['accounts'], never>) =>
-    acts.map(act => String(act.accounts[name] ?? 0n))
+  const of = (name: 'sourceKey' | 'at' | 'customerId' | 'subscriptionId' | 'currency' | 'gateway') =>
+    column(
+      tx,
+      name === 'at' ? 'timestamptz' : 'text',
+      acts.map(act => act[name]),
+    )
+  const amounts = (name: keyof LedgerAct['accounts']) =>
+    column(
+      tx,
+      'int8',
+      acts.map(act => act.accounts[name] ?? 0n),
+    )
   return tx`
     insert into billing_ledger (business_id, source_key, at, customer_id, subscription_id, currency, gateway,
       receivable, gateway_cash, offline_cash, deferred, revenue, tax, customer_credit, refund_clearing, write_off)
-    select ${businessId}, * from unnest(
-      ${of('sourceKey')}::text[], ${acts.map(act => act.at.toISOString())}::timestamptz[], ${of('customerId')}::text[], ${of('subscriptionId')}::text[],
-      ${of('currency')}::text[], ${acts.map(act => act.gateway ?? null)}::text[], ${amounts('receivable')}::int8[],
-      ${amounts('gatewayCash')}::int8[], ${amounts('offlineCash')}::int8[], ${amounts('deferred')}::int8[],
-      ${amounts('revenue')}::int8[], ${amounts('tax')}::int8[], ${amounts('customerCredit')}::int8[],
-      ${amounts('refundClearing')}::int8[], ${amounts('writeOff')}::int8[])`
+    select ${businessId}, * from unnest(${of('sourceKey')}, ${of('at')}, ${of('customerId')}, ${of('subscriptionId')},
+      ${of('currency')}, ${of('gateway')}, ${amounts('receivable')}, ${amounts('gatewayCash')}, ${amounts('offlineCash')},
+      ${amounts('deferred')}, ${amounts('revenue')}, ${amounts('tax')}, ${amounts('customerCredit')},
+      ${amounts('refundClearing')}, ${amounts('writeOff')})`
 }
 
 export interface LotRow {

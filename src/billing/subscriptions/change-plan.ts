@@ -6,6 +6,7 @@ import type { CouponRow } from '../coupons/store.ts'
 import { customerOf } from '../customers/store.ts'
 import { localDate } from '../dates.ts'
 import { write } from '../deed.ts'
+import { inOneTrip, when } from '../in-one-trip.ts'
 import { type NewInvoice, writeDraft } from '../invoices/issue.ts'
 import type { InvoiceRow } from '../invoices/store.ts'
 import * as invoices from '../invoices/store.ts'
@@ -205,11 +206,11 @@ async function hold(
   const { quote, invoice, method } = drafted
   const held = quote.uses.filter(use => use.lotId !== quote.newLot?.id)
   const payment = paymentWithCarried(invoice.row, facts.owed, { method, now })
-  await Promise.all([
-    held.length > 0 && lots.reserveLots(tx, business.id, held, 1),
-    writeDraft(tx, business.id, invoice),
-    changes.insertChange(tx, business.id, changeRow(context, drafted, 'open'), drafted.idempotencyKey),
-    transactions.insertPayments(tx, business.id, [payment]),
+  await inOneTrip([
+    ...when(held.length > 0, () => lots.reserveLots(tx, business.id, held, 1)),
+    () => writeDraft(tx, business.id, invoice),
+    () => changes.insertChange(tx, business.id, changeRow(context, drafted, 'open'), drafted.idempotencyKey),
+    () => transactions.insertPayments(tx, business.id, [payment]),
   ])
   return { payment, method, around: aroundOf(facts, quote, drafted.coupon) }
 }
@@ -231,15 +232,15 @@ async function atOnce(tx: Tx, context: Context, facts: ChangeFacts, drafted: Dra
   const { business } = context
   const { invoice } = drafted
   const change = changeRow(context, drafted, 'applied')
-  const [scene] = await Promise.all([
-    sceneOf(tx, context, {
-      subscriptions: [facts.row],
-      invoices: [...facts.owed, invoice.row],
-      changes: [...facts.waiting, change],
-    }),
-    writeDraft(tx, business.id, invoice),
-    changes.insertChange(tx, business.id, change, drafted.idempotencyKey),
+  await inOneTrip([
+    () => writeDraft(tx, business.id, invoice),
+    () => changes.insertChange(tx, business.id, change, drafted.idempotencyKey),
   ])
+  const scene = await sceneOf(tx, context, {
+    subscriptions: [facts.row],
+    invoices: [...facts.owed, invoice.row],
+    changes: [...facts.waiting, change],
+  })
   const subscription = applyChange(scene, facts.row, recallChange(change), { draft: invoice.row, held: false })
   await write(tx, context, scene.deed)
   return { subscription, invoice: scene.deed.invoices.get(invoice.row.id), around: scene.around }

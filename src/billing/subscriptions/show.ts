@@ -7,6 +7,7 @@ import type { CouponRow } from '../coupons/store.ts'
 import { currencySymbol } from '../currencies.ts'
 import { customersByIds } from '../customers/customers.ts'
 import type { CustomerRow } from '../customers/store.ts'
+import { isoText } from '../dates.ts'
 import { toMajor } from '../money.ts'
 import { plansByIds, showPlan } from '../plans/plans.ts'
 import type { PlanRow } from '../plans/store.ts'
@@ -18,7 +19,7 @@ import { planTotal } from './terms.ts'
 export type ShownSubscription = Static<typeof SubscriptionSchema>
 export type OwnSubscription = Omit<ShownSubscription, 'plan' | 'addons' | 'coupon'>
 
-const moment = (at: Date | null) => at?.toISOString() ?? ''
+const moment = (at: Date | null) => (at ? isoText(at) : '')
 
 /** Without what its ids name: small enough to be kept with every invoice. */
 export const showOwn = (row: SubscriptionRow, customer: CustomerRow): OwnSubscription => ({
@@ -48,11 +49,11 @@ export const showOwn = (row: SubscriptionRow, customer: CustomerRow): OwnSubscri
   expiry_date: moment(row.expiryAt),
   next_billing_date: row.cancelAtEnd ? '' : moment(row.nextBillingAt),
   last_billing_date: moment(row.lastBillingAt),
-  canceled_date: row.canceledAt?.toISOString() ?? null,
+  canceled_date: row.canceledAt ? isoText(row.canceledAt) : null,
   trial_days: row.trialDays,
   trial_expiry_date: moment(row.trialExpiryAt),
-  createdAt: row.createdAt.toISOString(),
-  updatedAt: row.updatedAt.toISOString(),
+  createdAt: isoText(row.createdAt),
+  updatedAt: isoText(row.updatedAt),
 })
 
 /** What subscriptions name by id, loaded once for many of them. */

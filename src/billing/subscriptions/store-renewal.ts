@@ -1,4 +1,5 @@
 import type { Db, Tx } from '../../platform/database.ts'
+import { type ColumnType, column } from '../store-columns.ts'
 import type { SubscriptionAddon, SubscriptionRow } from './store.ts'
 import { columns } from './store.ts'
 
@@ -17,7 +18,12 @@ export const claimDue = (
 
 /** What a plain renewal changes, for a thousand subscriptions at once. */
 export const saveRenewed = (tx: Tx, businessId: string, rows: readonly SubscriptionRow[]) => {
-  const iso = (of: (row: SubscriptionRow) => Date | null) => rows.map(row => of(row)?.toISOString() ?? null)
+  const of = (type: ColumnType, name: keyof SubscriptionRow) =>
+    column(
+      tx,
+      type,
+      rows.map(row => row[name]),
+    )
   return tx`
     update billing_subscription subscription
     set status = renewed.status, cycles_left = renewed.cycles_left, period_no = renewed.period_no,
@@ -26,14 +32,11 @@ export const saveRenewed = (tx: Tx, businessId: string, rows: readonly Subscript
       activation_at = renewed.activation_at, coupon_id = renewed.coupon_id, coupon_left = renewed.coupon_left,
       setup_fee_due = renewed.setup_fee_due, deferred_minor = renewed.deferred_minor, parked_error = null,
       updated_at = renewed.updated_at
-    from unnest(${rows.map(row => row.id)}::text[], ${rows.map(row => row.status)}::text[],
-      ${rows.map(row => row.cyclesLeft)}::int[], ${rows.map(row => row.periodNo)}::int[],
-      ${rows.map(row => row.periodStart)}::date[], ${rows.map(row => row.periodEnd)}::date[],
-      ${iso(row => row.nextBillingAt)}::timestamptz[], ${iso(row => row.remindAt)}::timestamptz[],
-      ${iso(row => row.expiryAt)}::timestamptz[], ${iso(row => row.lastBillingAt)}::timestamptz[],
-      ${iso(row => row.activationAt)}::timestamptz[], ${rows.map(row => row.couponId)}::text[],
-      ${rows.map(row => row.couponLeft)}::int[], ${rows.map(row => String(row.setupFeeDue))}::boolean[],
-      ${rows.map(row => String(row.deferredMinor))}::int8[], ${iso(row => row.updatedAt)}::timestamptz[])
+    from unnest(${of('text', 'id')}, ${of('text', 'status')}, ${of('int', 'cyclesLeft')}, ${of('int', 'periodNo')},
+      ${of('date', 'periodStart')}, ${of('date', 'periodEnd')}, ${of('timestamptz', 'nextBillingAt')},
+      ${of('timestamptz', 'remindAt')}, ${of('timestamptz', 'expiryAt')}, ${of('timestamptz', 'lastBillingAt')},
+      ${of('timestamptz', 'activationAt')}, ${of('text', 'couponId')}, ${of('int', 'couponLeft')},
+      ${of('boolean', 'setupFeeDue')}, ${of('int8', 'deferredMinor')}, ${of('timestamptz', 'updatedAt')})
       as renewed (id, status, cycles_left, period_no, period_start, period_end, next_billing_at, remind_at, expiry_at,
         last_billing_at, activation_at, coupon_id, coupon_left, setup_fee_due, deferred_minor, updated_at)
     where subscription.business_id = ${businessId} and subscription.id = renewed.id`
