@@ -1,5 +1,5 @@
 import { test as base, expect, inject } from 'vitest'
-import { connect, isPassing, nested, type Pool, type Tx } from './database.ts'
+import { connect, isPassing, nested, type Pool, sendAlong, type Tx } from './database.ts'
 
 const test = base.extend<{ db: Pool; killer: Pool }>({
   // biome-ignore lint/correctness/noEmptyPattern: fixtures are declared so
@@ -57,6 +57,16 @@ const losses: Record<string, (tx: Tx, kill: () => Promise<unknown>) => Promise<u
       setTimeout(kill, 50)
       await inner`select pg_sleep(5)`
     }),
+  'before a savepoint begins': async (tx, kill) => {
+    await kill()
+    await moment(100)
+    await nested(tx).begin(inner => inner`select 1`.then(() => {}))
+  },
+  'before a statement that nobody waits for': async (tx, kill) => {
+    await kill()
+    await moment(100)
+    await sendAlong(tx, tx`select 1`)
+  },
   'before raw text': async (tx, kill) => {
     await kill()
     await moment(100)

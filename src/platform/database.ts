@@ -100,6 +100,7 @@ function survivingBegin(begin: Begin): Begin {
         apply: (target, self, given) => (lost ? standStill : Reflect.apply(target as never, self, given)),
         get(target, name) {
           if (name === alongKey) return along
+          if (lost && (name === 'unsafe' || name === 'savepoint')) return () => standStill
           if (name === 'savepoint')
             return (...given: [...unknown[], (inner: Tx) => unknown]) =>
               (target.savepoint as (...all: unknown[]) => unknown)(...given.slice(0, -1), async (inner: Tx) => {
@@ -109,7 +110,6 @@ function survivingBegin(begin: Begin): Begin {
                 await Promise.all(innerAlong)
                 return result
               })
-          if (name === 'unsafe' && lost) return () => standStill
           return Reflect.get(target, name)
         },
       })
