@@ -22,6 +22,8 @@ export const auditEmail = (platform: Platform, businessId: string): Promise<stri
             )
       }
     }
+    for (const { score, kept, counted } of await store.wrongScores(tx, businessId))
+      faults.push(`email: the total of score ${score} is kept as ${kept}, counted ${counted}`)
     for (const { key, kept, counted } of await store.wrongSets(tx, businessId))
       faults.push(`email: the set "${key}" holds ${kept} subscribers, counted ${counted}`)
     return faults.concat(await auditSearch(tx, businessId))

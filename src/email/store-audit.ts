@@ -38,6 +38,16 @@ export const recount = (db: Db, businessId: string, kind: 'all' | 'list' | 'tag'
     where s.business_id = ${businessId} and s.delete_after is null group by number`
 }
 
+/** Totals by score as folded, with the changes still in the log, against the rows. */
+export const wrongScores = (db: Db, businessId: string) => db<{ score: number; kept: number; counted: number }[]>`
+  with part as (
+    select number as score, total as kept, 0 as counted from email_count where business_id = ${businessId} and kind = 'score'
+    union all select new_score, 1, 0 from email_change where business_id = ${businessId} and new_status is not null
+    union all select old_score, -1, 0 from email_change where business_id = ${businessId} and old_status is not null
+    union all select lead_score, 0, 1 from email_subscriber where business_id = ${businessId} and delete_after is null
+  )
+  select score, sum(kept)::int as kept, sum(counted)::int as counted from part group by score having sum(kept) <> sum(counted)`
+
 /** Sets as folded, with the changes still in the log, against the sets that the rows make. */
 export const wrongSets = (db: Db, businessId: string) => db<{ key: string; kept: number; counted: number }[]>`
   with side as (

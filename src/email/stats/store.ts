@@ -53,7 +53,7 @@ export const totals = (
       union all select 'tag', number, count(*) from moved, unnest(tags) number group by number
     ), parts as (
       select kind, number, total, subscribed, unsubscribed, bounced, complaint, score_sum, hot, cold, engaged, updated_at
-      from email_count where business_id = ${businessId}
+      from email_count where business_id = ${businessId} and kind = any(${kinds}::text[])
       union all
       select kind, number, sum(sign), sum(sign) filter (where status = 'subscribed'), sum(sign) filter (where status = 'unsubscribed'),
         sum(sign) filter (where status = 'bounced'), sum(sign) filter (where status = 'complaint'), sum(sign * score::bigint),

@@ -74,7 +74,7 @@ function netChanges(changes: readonly Change[]): Iterable<{ slot: number; before
 
 /** Sums changes to one row for each total they touch. */
 export class Counts {
-  readonly #rows = { all: new Map(), list: new Map(), tag: new Map() } as Record<
+  readonly #rows = { all: new Map(), list: new Map(), tag: new Map(), score: new Map() } as Record<
     store.CountRow['kind'],
     Map<number, store.CountRow>
   >
@@ -95,6 +95,7 @@ export class Counts {
 
   #addFacets(facets: Facets, sign: number, at: Date): void {
     this.#addTo('all', 0, facets, sign, at)
+    this.#addTo('score', facets.leadScore, facets, sign, at)
     for (const number of facets.listNumbers) this.#addTo('list', number, facets, sign, at)
     for (const number of facets.tagNumbers) this.#addTo('tag', number, facets, sign, at)
   }

@@ -243,7 +243,7 @@ export function changedSet(
   stored: Uint8Array | undefined,
   { add, remove }: { add: number[]; remove: number[] },
 ): Buffer | undefined {
-  const bits = stored ? Uint8Array.from(bitsOf(stored)) : new Uint8Array(setBytes)
+  const bits = stored ? new Uint8Array(bitsOf(stored)) : new Uint8Array(setBytes)
   for (const place of remove) bits[place >> 3]! &= ~(0x80 >> (place & 7))
   for (const place of add) bits[place >> 3]! |= 0x80 >> (place & 7)
   const places = placesOf(bits)

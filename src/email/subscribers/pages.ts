@@ -26,7 +26,8 @@ export async function pageOfIds(
   shortWalk = 1_000,
 ): Promise<PageOfIds> {
   if (matchesNobody(filter)) return { total: 0, ids: [] }
-  const { total, everyone, slots } = await look(db, context, filter)
+  const { total, everyone, slots, newest } = await look(db, context, filter)
+  if (newest) return { total, ids: newest.slice(page.offset, page.offset + page.limit) }
   if (page.offset >= total) return { total, ids: [] }
   const walked = ((page.offset + page.limit) * Math.max(everyone, total)) / total
   if (walked <= Math.max(total, shortWalk) || !slots)
@@ -43,13 +44,21 @@ export async function totalOf(db: Db, context: RuleContext, filter: Filter): Pro
 interface Look extends sets.Totals {
   /** everyone who matches is among these, with some who don't; missing where that would be nearly everybody */
   slots?: () => Promise<number[]>
+  /** all who match, newest first, where they are few */
+  newest?: string[]
 }
+
+const few = 3_000
 
 async function look(db: Db, context: RuleContext, filter: Filter): Promise<Look> {
   const { businessId } = context
   const bounds = boundsOf(filter, await sets.ruleNumbers(db, businessId, filter.segments))
   if (hasSearch(filter)) {
     const found: Found = await findBySets(db, businessId, filter, bounds)
+    if (found.sure.size === 0 && found.doubtful.length <= few) {
+      const newest = await store.idsAmongSlots(db, context, filter, found.doubtful, { limit: few, offset: 0 })
+      return { total: newest.length, everyone: newest.length, newest }
+    }
     const total = await totalBySearch(db, context, filter, found)
     return { total, everyone: await store.everyoneNearly(db, businessId), slots: async () => slotsFound(found) }
   }

@@ -14,7 +14,11 @@ export interface Found {
   doubtful: number[]
 }
 
-/** Finds by the kept sets, other filters included as far as sets know them. Must run in one snapshot. */
+/** So many are looked at as quickly as other sets are read to make them fewer. */
+const fewSlots = 2_000
+const wordsAtOnce = 4
+
+/** Finds by the kept sets, other filters included where that spares looks. Must run in one snapshot. */
 export async function findBySets(
   db: Db,
   businessId: string,
@@ -25,28 +29,21 @@ export async function findBySets(
   const longTerm = [...filter.search].length > gramLength
   const alone = bounds.exact && bounds.upper === true
   const { term, changed, words } = await store.termFacts(db, businessId, filter.search, { alone, longTerm })
-  // Lowering can change the length of what lies outside ASCII, so the term is measured again.
-  const isLong = [...term].length > gramLength
   const grams = gramsOfTerm(term)
-  const [sets, others] = await Promise.all([
-    store.setsOfGrams(db, businessId, [...grams, ...words]),
-    alone ? undefined : blocksOfRule(db, businessId, bounds.upper),
-  ])
-  const blocks = Map.groupBy(sets, set => set.block)
-  const found: Found = { sure: new Map(), doubtful: changed }
-  const changedPlaces = Map.groupBy(changed, slot => Math.floor(slot / blockBits))
-  for (const [block, own] of blocks) {
-    const matching = others ? others.get(block) : undefined
-    if (others && !matching) continue
-    const candidates = intersection(own, grams, matching)
-    if (!candidates) continue
-    for (const slot of changedPlaces.get(block) ?? []) clear(candidates, slot % blockBits)
-    const known = !isLong ? candidates : unionWithin(candidates, own, words)
-    const doubtful = bounds.exact ? (isLong ? without(candidates, known) : undefined) : candidates
-    if (bounds.exact) found.sure.set(block, known)
-    if (doubtful) for (const place of placesOf(doubtful)) found.doubtful.push(block * blockBits + place)
-  }
-  return found
+  const sets = await store.setsOfGrams(db, businessId, grams)
+  const candidates = candidatesOf(sets, grams, changed)
+  const found: Found = { sure: new Map(), doubtful: [...changed] }
+  if (countAll(candidates) <= fewSlots) return { ...found, doubtful: found.doubtful.concat(slotsOfAll(candidates)) }
+  if (!alone) keepOnly(candidates, await blocksOfRule(db, businessId, bounds.upper))
+  if (!bounds.exact) return { ...found, doubtful: found.doubtful.concat(slotsOfAll(candidates)) }
+  // Lowering can change the length of what lies outside ASCII, so the term is measured as it is compared.
+  if ([...term].length <= gramLength) return { ...found, sure: candidates }
+  // The shortest word is the most common; longer ones are only asked for when it leaves too many in doubt.
+  words.sort((a, b) => a.length - b.length)
+  for (let from = 0; from < words.length && countAll(candidates) > fewSlots; from += wordsAtOnce)
+    for (const { block, slots } of await store.setsOfGrams(db, businessId, words.slice(from, from + wordsAtOnce)))
+      moveToSure(found.sure, candidates.get(block), block, bitsOf(slots))
+  return { ...found, doubtful: found.doubtful.concat(slotsOfAll(candidates)) }
 }
 
 export async function totalBySearch(
@@ -55,42 +52,78 @@ export async function totalBySearch(
   filter: Filter & { search: string },
   found: Found,
 ): Promise<number> {
-  let total = found.doubtful.length > 0 ? await countAmongSlots(db, context, filter, found.doubtful) : 0
-  for (const bits of found.sure.values()) total += count(bits)
+  const looked = found.doubtful.length > 0 ? await countAmongSlots(db, context, filter, found.doubtful) : 0
+  return looked + countAll(found.sure)
+}
+
+export const slotsFound = ({ sure, doubtful }: Found): number[] => doubtful.concat(slotsOfAll(sure))
+
+type Sets = Map<number, Uint8Array>
+
+/** Who is in all the sets and not changed since; only blocks that have anybody. */
+function candidatesOf(
+  sets: readonly (BlockSet & { block: number })[],
+  grams: readonly string[],
+  changed: readonly number[],
+): Sets {
+  const candidates: Sets = new Map()
+  for (const [block, own] of Map.groupBy(sets, set => set.block)) {
+    const bits = intersection(own, grams)
+    if (bits) candidates.set(block, bits)
+  }
+  for (const slot of changed) {
+    const bits = candidates.get(Math.floor(slot / blockBits))
+    if (bits) clear(bits, slot % blockBits)
+  }
+  return candidates
+}
+
+function keepOnly(candidates: Sets, others: Sets): void {
+  for (const [block, bits] of candidates) {
+    const other = others.get(block)
+    if (other) for (let i = 0; i < bits.length; i++) bits[i]! &= other[i]!
+    else candidates.delete(block)
+  }
+}
+
+/** Candidates who have a word that contains the term have the term. */
+function moveToSure(sure: Sets, candidates: Uint8Array | undefined, block: number, word: Uint8Array): void {
+  if (!candidates) return
+  let known = sure.get(block)
+  if (!known) {
+    known = new Uint8Array(candidates.length)
+    sure.set(block, known)
+  }
+  for (let i = 0; i < candidates.length; i++) {
+    known[i]! |= candidates[i]! & word[i]!
+    candidates[i]! &= ~word[i]!
+  }
+}
+
+function countAll(sets: Sets): number {
+  let total = 0
+  for (const bits of sets.values()) total += count(bits)
   return total
 }
 
-export const slotsFound = ({ sure, doubtful }: Found): number[] => {
-  const slots = [...doubtful]
-  for (const [block, bits] of sure) for (const place of placesOf(bits)) slots.push(block * blockBits + place)
+function slotsOfAll(sets: Sets): number[] {
+  const slots: number[] = []
+  for (const [block, bits] of sets) for (const place of placesOf(bits)) slots.push(block * blockBits + place)
   return slots
 }
 
 type BlockSet = { gram: string; slots: Buffer }
 
 /** Undefined when some gram has no set in the block: nobody there has the term. */
-function intersection(sets: readonly BlockSet[], grams: readonly string[], within: Uint8Array | undefined) {
-  const own = sets.filter(set => grams.includes(set.gram))
-  if (own.length < grams.length) return undefined
-  const result = Uint8Array.from(within ?? bitsOf(own[0]!.slots))
-  for (const { slots } of own) {
+function intersection(sets: readonly BlockSet[], grams: readonly string[]): Uint8Array | undefined {
+  if (sets.length < grams.length) return undefined
+  const result = new Uint8Array(bitsOf(sets[0]!.slots))
+  for (const { slots } of sets.slice(1)) {
     const bits = bitsOf(slots)
     for (let i = 0; i < result.length; i++) result[i]! &= bits[i]!
   }
   return result
 }
-
-function unionWithin(candidates: Uint8Array, sets: readonly BlockSet[], words: readonly string[]): Uint8Array {
-  const result = new Uint8Array(candidates.length)
-  for (const { gram, slots } of sets) {
-    if (!words.includes(gram)) continue
-    const bits = bitsOf(slots)
-    for (let i = 0; i < result.length; i++) result[i]! |= bits[i]! & candidates[i]!
-  }
-  return result
-}
-
-const without = (left: Uint8Array, right: Uint8Array) => left.map((byte, i) => byte & ~right[i]!)
 
 function clear(bits: Uint8Array, place: number): void {
   bits[place >> 3]! &= ~(0x80 >> (place & 7))

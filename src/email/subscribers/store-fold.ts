@@ -5,7 +5,7 @@ import { type Change, engagedDays, type Facets } from './facets.ts'
 import type { Status } from './schema.ts'
 
 export interface CountRow {
-  kind: 'all' | 'list' | 'tag'
+  kind: 'all' | 'list' | 'tag' | 'score'
   number: number
   total: number
   subscribed: number

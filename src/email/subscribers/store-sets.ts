@@ -162,31 +162,25 @@ export async function totalOfRule(db: Db, businessId: string, rule: SetRule): Pr
   }
 }
 
-/** One kept total answers for everyone, one list or one tag, also by status. */
+/** Kept totals answer for everyone, one list, one tag or a range of scores, each also by status. */
 function keptTotal(db: Db, businessId: string, rule: SetRule): Fragment | undefined {
-  if (typeof rule === 'boolean') return total(db, businessId, { column: rule ? 'total' : undefined })
-  const parts = 'all' in rule ? rule.all : [rule]
-  let [column, kind, number] = ['total', 'all', 0] as [string, string, number]
+  if (rule === false) return db`select 0`
+  const parts = rule === true ? [] : typeof rule === 'object' && 'all' in rule ? rule.all : [rule]
+  let column = 'total'
+  let kept: { kind: string; from: number; to: number } | undefined
   for (const part of parts) {
-    if (typeof part === 'boolean' || !('in' in part) || part.values === 'some' || part.values.length !== 1)
-      return undefined
-    if (part.in === 'status' && column === 'total') column = part.values[0]!
-    else if (part.in !== 'status' && kind === 'all')
-      [kind, number] = [part.in === 'lists' ? 'list' : 'tag', part.values[0]!]
+    if (typeof part === 'boolean') return undefined
+    if ('from' in part && !kept) kept = { kind: 'score', ...part }
+    else if (!('in' in part) || part.values === 'some' || part.values.length !== 1) return undefined
+    else if (part.in === 'status' && column === 'total') column = part.values[0]!
+    else if (part.in !== 'status' && !kept)
+      kept = { kind: part.in === 'lists' ? 'list' : 'tag', from: part.values[0]!, to: part.values[0]! }
     else return undefined
   }
-  return total(db, businessId, { column, kind, number })
+  const { kind, from, to } = kept ?? { kind: 'all', from: 0, to: 0 }
+  return db`select coalesce(sum(${db(column)}), 0) from email_count
+    where business_id = ${businessId} and kind = ${kind} and number between ${from} and ${to}`
 }
-
-const total = (
-  db: Db,
-  businessId: string,
-  { column, kind = 'all', number = 0 }: { column: string | undefined; kind?: string; number?: number },
-) =>
-  column === undefined
-    ? db`select 0`
-    : db`select coalesce(sum(${db(column)}), 0) from email_count
-        where business_id = ${businessId} and kind = ${kind} and number = ${number}`
 
 /** The blocks of a rule as bytes of bits, without the empty ones. */
 export async function blocksOfRule(db: Db, businessId: string, rule: SetRule): Promise<Map<number, Uint8Array>> {
