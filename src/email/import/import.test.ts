@@ -177,6 +177,29 @@ describe('import', () => {
     })
     const { pagination } = (await shop.email.get('/subscribers?lists=News&tags=t0,t1,t2&leadScoreMax=0')).body.data
     expect(pagination.totalItems).toBe(11_998)
+    const numbers = Array.from({ length: 11_998 }, (_, i) => i + 2)
+    for (const [search, matches] of [
+      ['b', () => true],
+      ['B.EX', () => true],
+      ['b.example', () => true],
+      ['xamp', () => true],
+      ['m1', n => String(n).startsWith('1')],
+      ['99', n => String(n).includes('99') || String(n).endsWith('99')],
+      ['m119', n => String(n).startsWith('119')],
+      ['9@b', n => n % 10 === 9],
+      ['9@b.e', n => n % 10 === 9],
+      ['nnnn', () => true],
+      ['nnnnx', () => false],
+    ] as [string, (n: number) => boolean][])
+      for (const tag of [undefined, 2]) {
+        const query = `search=${search}${tag === undefined ? '' : `&tags=t${tag}&leadScoreMax=0`}`
+        const found = (await shop.email.get(`/subscribers?${query}`)).body.data
+        const expected = numbers.filter(n => matches(n) && (tag === undefined || n % 3 === tag))
+        expect([query, found.pagination.totalItems]).toEqual([query, expected.length])
+        expect(found.subscribers.length).toBe(Math.min(10, expected.length))
+      }
+    expect((await shop.email.delete('/tags', { name: 't1' })).body.data).toMatchObject({ removedFrom: 3_999 })
+    expect((await shop.email.get('/subscribers?tags=t0,t1,t2')).body.data.pagination.totalItems).toBe(7_999)
     expect(await auditEmail(w.platform, shop.id)).toEqual([])
   })
 

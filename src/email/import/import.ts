@@ -227,7 +227,8 @@ export async function cancelImport(db: Database, business: Business, id: string)
   )
 }
 
-const stalledMs = 120_000
+/** A chunk takes a second or two; longer without a mark of progress, and nobody is at it. */
+const stalledMs = 30_000
 const brokenUploadMs = 86_400_000
 
 export const importWork = (platform: Platform): Work[] => [

@@ -2,7 +2,7 @@ import type { Db } from '../../platform/database.ts'
 import type { Effect } from './activity.ts'
 import { maxActivity, maxCampaigns } from './activity.ts'
 import { maxScore, type Status } from './schema.ts'
-import { lockedRows, logDifference } from './store-changes.ts'
+import { lockedRows, logDifference, newAndOld } from './store-changes.ts'
 
 /** History is bounded; the newest are kept. Rows are taken in the order of their ids, as in every batch. */
 export const addActivity = (db: Db, businessId: string, effects: Effect[]) => db`
@@ -55,8 +55,8 @@ export const applyEffects = (db: Db, businessId: string, effects: Effect[], now:
       updated_at = greatest(s.updated_at, ${now})
     from old join effect on effect.id = old.id
     where s.business_id = ${businessId} and s.id = old.id
-    returning s.*
+    returning ${newAndOld(db)}
   ), log as (${logDifference(db, now)})
-  select new.id, new.email, new.status from old join new on new.id = old.id where new.status <> old.status`
+  select id, email, status from new where status <> old_status`
 
 const grave: string[] = ['subscribed', 'unsubscribed', 'bounced', 'complaint']

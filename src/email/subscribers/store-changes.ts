@@ -15,18 +15,26 @@ export const lockedRows = (db: Db, businessId: string, where: Fragment) => db`
   select business_id, id, slot, email, first_name, last_name, status, lead_score, list_numbers, tag_numbers, engaged_at
   from email_subscriber where business_id = ${businessId} and delete_after is null and ${where} order by id for update`
 
-/** Logs what differs between the CTEs `old` and `new`. */
+/**
+ * What the CTE `new` returns: the row as it is now, and as it was. To join the two afterwards would compare each with each, since the
+ * planner can't tell how many they are.
+ */
+export const newAndOld = (db: Db) => db`
+  s.*, old.email as old_email, old.first_name as old_first_name, old.last_name as old_last_name, old.status as old_status,
+  old.lead_score as old_score, old.list_numbers as old_lists, old.tag_numbers as old_tags, old.engaged_at as old_engaged`
+
+/** Logs what differs, from the CTE `new`. */
 export const logDifference = (db: Db, now: Date) => db`
   insert into email_change (business_id, slot, at, old_status, old_score, old_lists, old_tags, old_engaged,
     new_status, new_score, new_lists, new_tags, new_engaged, text_changed, old_text)
-  select old.business_id, old.slot, ${now}::timestamptz, old.status, old.lead_score, old.list_numbers, old.tag_numbers, old.engaged_at,
-    new.status, new.lead_score, new.list_numbers, new.tag_numbers, new.engaged_at,
-    (old.email, old.first_name, old.last_name) is distinct from (new.email, new.first_name, new.last_name),
-    case when (old.email, old.first_name, old.last_name) is distinct from (new.email, new.first_name, new.last_name)
-      then ${searchText(db, db`old`)} end
-  from old join new on new.id = old.id
-  where (old.email, old.first_name, old.last_name, old.status, old.lead_score, old.list_numbers, old.tag_numbers, old.engaged_at)
-    is distinct from (new.email, new.first_name, new.last_name, new.status, new.lead_score, new.list_numbers, new.tag_numbers, new.engaged_at)`
+  select business_id, slot, ${now}::timestamptz, old_status, old_score, old_lists, old_tags, old_engaged,
+    status, lead_score, list_numbers, tag_numbers, engaged_at,
+    (old_email, old_first_name, old_last_name) is distinct from (email, first_name, last_name),
+    case when (old_email, old_first_name, old_last_name) is distinct from (email, first_name, last_name)
+      then lower(old_email) || chr(31) || lower(old_first_name) || chr(31) || lower(old_last_name) end
+  from new
+  where (old_email, old_first_name, old_last_name, old_status, old_score, old_lists, old_tags, old_engaged)
+    is distinct from (email, first_name, last_name, status, lead_score, list_numbers, tag_numbers, engaged_at)`
 
 /** Logs subscribers that came into being, from the CTE `made`. */
 export const logCreated = (db: Db, now: Date) => db`

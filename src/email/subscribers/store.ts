@@ -3,7 +3,7 @@ import type { SegmentRow } from '../segments/store.ts'
 import { namesExpression } from '../segments/store.ts'
 import type { RuleContext } from '../segments/store-rules.ts'
 import type { Status, SubscriberKey } from './schema.ts'
-import { type Fragment, lockedRows, logCreated, logDifference, searchText } from './store-changes.ts'
+import { type Fragment, lockedRows, logCreated, logDifference, newAndOld, searchText } from './store-changes.ts'
 import { type MailedEntry, mailedOf } from './store-mailed.ts'
 
 /** A subscriber as stored, with the names of what it belongs to. */
@@ -151,10 +151,11 @@ export function update(db: Db, businessId: string, key: SubscriberKey, changes: 
         ${changes.listsToAdd || changes.listsToRemove ? db`, list_numbers = ${numbersAfter(db, 'list_numbers', changes.listsToAdd, changes.listsToRemove)}` : db``}
         ${changes.tagsToAdd || changes.tagsToRemove ? db`, tag_numbers = ${numbersAfter(db, 'tag_numbers', changes.tagsToAdd, changes.tagsToRemove)}` : db``}
       from old where s.business_id = ${businessId} and s.id = old.id
-      returning s.*
+      returning ${newAndOld(db)}
     ), log as (${logDifference(db, now)})
-    select new.id, new.email, old.status as "oldStatus", new.status, old.list_numbers as "oldLists", new.list_numbers as lists
-    from old join new on new.id = old.id`.then(first)
+    select id, email, old_status as "oldStatus", status, old_lists as "oldLists", list_numbers as lists from new`.then(
+    first,
+  )
 }
 
 export interface Deleted {

@@ -1,5 +1,5 @@
 import { type Db, first } from '../../platform/database.ts'
-import { lockedRows, logDifference } from '../subscribers/store-changes.ts'
+import { lockedRows, logDifference, newAndOld } from '../subscribers/store-changes.ts'
 
 export interface TagRow {
   number: number
@@ -28,19 +28,14 @@ export const remove = (db: Db, businessId: string, name: string) =>
   db<TagRow[]>`
   delete from email_tag where business_id = ${businessId} and name = ${name} returning number, name`.then(first)
 
-/** Answers from how many of a batch it was taken. */
-export const takeOff = async (db: Db, businessId: string, number: number, options: { limit: number; now: Date }) =>
+/** Answers from how many of these it was taken. */
+export const takeOff = async (db: Db, businessId: string, number: number, slots: number[], now: Date) =>
   (
     await db`
-    with old as materialized (${lockedRows(
-      db,
-      businessId,
-      db`id in (select s.id from email_subscriber s where s.business_id = ${businessId} and s.delete_after is null
-        and s.tag_numbers @> array[${number}::int] limit ${options.limit})`,
-    )}
+    with old as materialized (${lockedRows(db, businessId, db`slot = any(${slots}::int[]) and tag_numbers @> array[${number}::int]`)}
     ), new as (
-      update email_subscriber s set tag_numbers = array_remove(s.tag_numbers, ${number}::int), updated_at = ${options.now}
-      from old where s.business_id = ${businessId} and s.id = old.id returning s.*
-    ), log as (${logDifference(db, options.now)})
+      update email_subscriber s set tag_numbers = array_remove(s.tag_numbers, ${number}::int), updated_at = ${now}
+      from old where s.business_id = ${businessId} and s.id = old.id returning ${newAndOld(db)}
+    ), log as (${logDifference(db, now)})
     select id from new`
   ).length
