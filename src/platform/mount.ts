@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -67,12 +68,13 @@ const noRoute = (request: FastifyRequest) =>
 function acceptBodies(scope: FastifyInstance): void {
   const parseJson = scope.getDefaultJsonParser('error', 'error')
   scope.removeAllContentTypeParsers()
-  scope.addContentTypeParser('application/json', { parseAs: 'string' }, (request, text, done) => {
-    if (text === '') return done(null, undefined)
+  scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
+    if (bytes.length === 0) return done(null, undefined)
     const { accepts } = request.routeOptions.config as RouteConfig
     if (accepts === 'form') return done(notAForm())
-    if (accepts === 'bytes') return done(null, Buffer.from(text))
-    parseJson(request, text as string, done)
+    if (accepts === 'bytes') return done(null, bytes)
+    if (!isUtf8(bytes)) return done(badRequest('invalid_json', 'The body is not valid JSON: it is not in UTF-8.'))
+    parseJson(request, bytes.toString(), done)
   })
   scope.addContentTypeParser('*', (request, payload, done) => {
     const accepts = (request.routeOptions.config as RouteConfig).accepts

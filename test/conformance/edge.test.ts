@@ -14,7 +14,7 @@ afterAll(() => w.close())
 const raw = (
   method: 'POST' | 'GET' | 'PUT' | 'DELETE',
   url: string,
-  payload?: string,
+  payload?: string | Buffer,
   headers: Record<string, string> = {},
 ) =>
   w.app.inject({
@@ -39,6 +39,14 @@ describe('the failure body', () => {
       'a JSON prototype trick',
       'POST',
       '{"__proto__": {"x": 1}}',
+      { 'content-type': 'application/json' },
+      400,
+      'invalid_json',
+    ],
+    [
+      'text that is not UTF-8',
+      'POST',
+      Buffer.from('{"service": "email", "name": "caf\xe9"}', 'latin1'),
       { 'content-type': 'application/json' },
       400,
       'invalid_json',
