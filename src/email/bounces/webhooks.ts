@@ -1,5 +1,6 @@
 import { createHash, createHmac, createPublicKey, timingSafeEqual, verify, X509Certificate } from 'node:crypto'
 import type { Platform } from '../../platform/platform.ts'
+import { Problem } from '../../platform/problem.ts'
 import { classify } from '../delivery/classify.ts'
 import type { TrackedEvent } from '../tracking/record.ts'
 
@@ -211,16 +212,33 @@ export function snsText(message: Json): string {
   return names.flatMap(name => (typeof message[name] === 'string' ? [`${name}\n${message[name]}\n`] : [])).join('')
 }
 
-const certificates = new Map<string, string>()
+const certificates = new Map<string, X509Certificate>()
 
-async function certificateAt(address: string, { outbound }: Pick<Platform, 'outbound'>): Promise<string> {
+/** Undefined where the address holds no certificate; what is kept has proven to be one. */
+async function certificateAt(
+  address: string,
+  { outbound }: Pick<Platform, 'outbound'>,
+): Promise<X509Certificate | undefined> {
   const known = certificates.get(address)
   if (known) return known
-  const answer = await outbound.fetch(address, { maxBytes: 65_536, timeoutMs: 10_000 })
-  const text = answer.body.toString('utf8')
-  if (certificates.size > 100) certificates.clear()
-  certificates.set(address, text)
-  return text
+  const answer = await outbound
+    .fetch(address, { maxBytes: 65_536, timeoutMs: 10_000, maxRedirects: 0 })
+    .catch(() => undefined)
+  // Amazon tells it again when it hears that it is our fault.
+  if (answer?.status !== 200)
+    throw new Problem(
+      503,
+      'certificate_unavailable',
+      'The certificate of this notice can’t be fetched now; tell it again.',
+    )
+  try {
+    const certificate = new X509Certificate(answer.body)
+    if (certificates.size > 100) certificates.clear()
+    certificates.set(address, certificate)
+    return certificate
+  } catch {
+    return undefined
+  }
 }
 
 async function readSns(notice: Notice, outside: Pick<Platform, 'outbound'>): Promise<TrackedEvent[] | undefined> {
@@ -228,7 +246,8 @@ async function readSns(notice: Notice, outside: Pick<Platform, 'outbound'>): Pro
   if (typeof message !== 'object' || message === null || message.TopicArn !== notice.secret) return undefined
   if (!isAmazonAddress(message.SigningCertURL) || !new URL(message.SigningCertURL).pathname.endsWith('.pem'))
     return undefined
-  const certificate = new X509Certificate(await certificateAt(message.SigningCertURL, outside))
+  const certificate = await certificateAt(message.SigningCertURL, outside)
+  if (!certificate) return undefined
   const algorithm = message.SignatureVersion === '2' ? 'sha256' : 'sha1'
   const signature = Buffer.from(String(message.Signature), 'base64')
   if (!verify(algorithm, Buffer.from(snsText(message)), certificate.publicKey, signature)) return undefined

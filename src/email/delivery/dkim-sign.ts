@@ -52,10 +52,22 @@ export function signMessage(message: Buffer, { domain, selector, privateKey }: S
   return `${unsigned}${signature.replaceAll(/.{70}/g, '$&\r\n ')}\r\n`
 }
 
+const wanted = new Set(signedFields)
+
+/** The fields that are signed, in their relaxed form. */
 function parseFields(head: string): Map<string, string> {
   const fields = new Map<string, string>()
-  for (const match of head.matchAll(/^([!-9;-~]+):((?:.*(?:\r\n[ \t])?)*)\r\n/gm))
-    fields.set((match[1] ?? '').toLowerCase(), relaxedField(match[1] ?? '', match[2] ?? ''))
+  for (let from = 0; from < head.length; ) {
+    let end = head.indexOf('\r\n', from)
+    // A line that begins with a blank goes on with the field before it.
+    while (end >= 0 && (head.charCodeAt(end + 2) === 32 || head.charCodeAt(end + 2) === 9))
+      end = head.indexOf('\r\n', end + 2)
+    if (end < 0) end = head.length
+    const colon = head.indexOf(':', from)
+    const name = colon < 0 || colon > end ? '' : head.slice(from, colon).toLowerCase()
+    if (wanted.has(name)) fields.set(name, relaxedField(name, head.slice(colon + 1, end)))
+    from = end + 2
+  }
   return fields
 }
 
