@@ -1,7 +1,4 @@
-/**
- * Receiving providers, as data: whose limits a message falls under. Through a relay only the address tells; hosted
- * domains then count as their own.
- */
+/** Receiving providers by their own domains, as data: whose limits a message falls under. */
 const domains: Readonly<Record<string, readonly string[]>> = {
   google: ['gmail.com', 'googlemail.com'],
   yahoo: [
@@ -42,7 +39,5 @@ const domains: Readonly<Record<string, readonly string[]>> = {
 }
 const providerByDomain = new Map(Object.entries(domains).flatMap(([name, list]) => list.map(domain => [domain, name])))
 
-export function providerOf(email: string): string {
-  const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase()
-  return providerByDomain.get(domain) ?? domain
-}
+/** The provider whose own domain this is; for hosted domains see mx-groups.ts. */
+export const providerOfDomain = (domain: string): string | undefined => providerByDomain.get(domain)

@@ -5,8 +5,8 @@ import type { Batch, Item } from './batch.ts'
 import { classify } from './classify.ts'
 import type { CompiledMessage } from './compile-message.ts'
 import { createSigner, type Signer } from './dkim.ts'
+import { createMxGroups } from './mx-groups.ts'
 import type { Outcomes } from './outcomes.ts'
-import { providerOf } from './providers.ts'
 import type { SendContext } from './send-context.ts'
 import { createServerQueue, type QueueSettings, type ServerQueue } from './server-queue.ts'
 import * as store from './store-work.ts'
@@ -42,6 +42,7 @@ export function createRouting(
   const queues = new Map<string, ServerQueue>()
   const known = new Map<string, { at: number; rows: store.ServerRow[]; sends: Set<string> }>()
   const signers = new Map<string, Signer>()
+  const mx = createMxGroups()
   let stopping = false
 
   /** Looked up anew for each send: its owner may have added or changed a server a moment before. */
@@ -179,9 +180,10 @@ export function createRouting(
     const slow = (await store.slowProviders(db, send.businessId)).filter(one => one.serverId === row.id)
     const go: Item[] = []
     const waiting = new Map<store.SlowProvider, Item[]>()
-    for (const item of items) {
-      const provider = slow.length > 0 ? providerOf(item.person.email) : ''
-      const pace = slow.find(one => one.provider === provider)
+    // Asked for only where somebody has to be slow: then it matters who hosts a domain.
+    const groups = slow.length > 0 ? await Promise.all(items.map(item => mx.groupOf(item.person.email))) : []
+    for (const [i, item] of items.entries()) {
+      const pace = slow.find(one => one.provider === groups[i])
       if (pace) addTo(waiting, pace, item)
       else go.push(item)
     }
@@ -212,7 +214,7 @@ export function createRouting(
     const { businessId } = item.batch
     if (verdict.class === 'rate') {
       const rule = slowRules.find(one => one.words.test(reply.text)) ?? { perMinute: 30, forMs: 600_000 }
-      const pace = { serverId, provider: providerOf(item.person.email), reason: reply.text.slice(0, 500) }
+      const pace = { serverId, provider: await mx.groupOf(item.person.email), reason: reply.text.slice(0, 500) }
       await store.slowDown(db, businessId, { ...pace, perMinute: rule.perMinute, forMs: rule.forMs }).catch(() => {})
     }
     if (verdict.class === 'block' || verdict.class === 'policy') {
