@@ -41,6 +41,8 @@ describe('what a live subscription holds', () => {
     expectRefused(await shop.billing.delete(`/plans/${planId}`), 422, 'plan_in_use')
     expectRefused(await shop.billing.delete(`/products/${productId}`), 422, 'product_in_use')
     expectRefused(await shop.billing.delete(`/addon/${addon.id}`), 422, 'addon_in_use')
+    const other = await makeProduct(shop)
+    expectRefused(await shop.billing.put(`/addon/${addon.id}`, { product_id: other }), 422, 'addon_in_use')
     expectRefused(await shop.billing.delete(`/customers/${customer.id}`), 422, 'customer_in_use')
     expectOk(await shop.billing.put(`/addon/${addon.id}`, { status: false }))
 

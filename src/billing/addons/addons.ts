@@ -75,9 +75,15 @@ export function updateAddon(
     .begin(async tx => {
       const now = await nowFor(tx, business)
       const { productId } = await getAddon(tx, business.id, id)
-      await lockProductForUse(tx, business.id, changes.product_id ?? productId)
+      await lockProducts(tx, business.id, { from: productId, to: changes.product_id ?? productId })
       const before = (await store.lockAddon(tx, business.id, id)) ?? fail(notFound('Add-on'))
       const moved = changes.product_id !== undefined && changes.product_id !== before.productId
+      if (moved && (await addonInUse(tx, business.id, id)))
+        throw unprocessable(
+          'addon_in_use',
+          `The add-on "${before.name}" is in a live subscription of its product. Make another one for the other product.`,
+          [{ field: 'product_id', message: 'can’t change while the add-on is in a live subscription' }],
+        )
       const start = { ...before, productId: changes.product_id ?? before.productId, updatedAt: now }
       const after = await withChanges(tx, business, start, moved ? { category_array: [], ...changes } : changes)
       const addon = await store.updateAddon(tx, business.id, after)
@@ -87,6 +93,13 @@ export function updateAddon(
     .catch(error => {
       throw isUniqueViolation(error, 'billing_addon_code') ? codeTaken(changes.code ?? '') : error
     })
+}
+
+/** A move holds the product it leaves alone, so that no sale of the add-on runs beside it; in the order of ids, as others do. */
+async function lockProducts(tx: Tx, businessId: string, { from, to }: { from: string; to: string }): Promise<void> {
+  for (const id of [...new Set([from, to])].sort())
+    if (id === to) await lockProductForUse(tx, businessId, id)
+    else await lockProductAlone(tx, businessId, id)
 }
 
 export function deleteAddon(db: Database, business: Business, id: string): Promise<AddonRow> {
