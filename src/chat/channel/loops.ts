@@ -7,6 +7,8 @@ import * as store from './store.ts'
 
 const pollMs = 250
 const sweepMs = 5_000
+/** Between two batches, so that under load many deliveries share one transaction; the first after a quiet moment goes at once. */
+const gatherMs = 25
 const wakers = new WeakMap<Platform, () => void>()
 
 /** News arrived in this very process: no need to wait for the next look. */
@@ -26,7 +28,10 @@ export const intakeLoop = (platform: Platform): Loop => ({
   name: 'chat news',
   async run(signal) {
     while (!signal.aborted) {
-      if ((await processAllNews(platform)) > 0) continue
+      if ((await processAllNews(platform)) > 0) {
+        await pause(gatherMs, signal)
+        continue
+      }
       const waiting = new AbortController()
       wakers.set(platform, () => waiting.abort())
       await pause(pollMs, AbortSignal.any([signal, waiting.signal]))
