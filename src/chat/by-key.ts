@@ -1,4 +1,4 @@
-import type { Pool } from '../platform/database.ts'
+import type { Database } from '../platform/database.ts'
 import type { Platform } from '../platform/platform.ts'
 
 /**
@@ -13,13 +13,13 @@ const settings = {
   enable_mergejoin: 'off',
 }
 
-const pools = new WeakMap<Platform, Pool>()
+const pools = new WeakMap<Platform, Database>()
 
-export function byKey(platform: Platform): Pool {
+export function byKey(platform: Platform): Database {
   let pool = pools.get(platform)
   if (!pool) {
     const { statementTimeoutMs } = platform.config
-    pool = platform.connect({ name: 'chat by key', max: 4, statementTimeoutMs, settings })
+    pool = platform.connect({ name: 'chat by key', max: 4, statementTimeoutMs, settings }) as Database
     pools.set(platform, pool)
   }
   return pool

@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { endpoint } from '../../platform/endpoint.ts'
 import { Problem } from '../../platform/problem.ts'
 import { Choice } from '../../platform/schema.ts'
+import { byKey } from '../by-key.ts'
 import { envelope, ok } from '../envelope.ts'
 import { importContacts } from './import.ts'
 
@@ -31,7 +32,7 @@ export const importCsv = endpoint({
       refusals: Type.Array(Type.Object({ line: Type.Integer(), mobile: Type.String(), error: Type.String() })),
     }),
   ),
-  run: async ({ db, business, query, body }) => {
+  run: async ({ platform, business, query, body }) => {
     if (!(body instanceof Readable))
       throw new Problem(415, 'unsupported_media_type', 'Send the file as the body, with Content-Type: text/csv.')
     const options = {
@@ -39,6 +40,6 @@ export const importCsv = endpoint({
       list: splitNames(query.list),
       tags: splitNames(query.tags),
     }
-    return ok('Contacts imported', await importContacts(db, business, body, options))
+    return ok('Contacts imported', await importContacts(byKey(platform), business, body, options))
   },
 })

@@ -93,7 +93,8 @@ export const updateContacts = (db: Db, businessId: string, contacts: readonly Co
       stopped_at = x."stoppedAt", incoming_blocked = x."incomingBlocked", attributes = x.attributes, list = x.list,
       tags = x.tags, revision = x.revision, updated_at = x."updatedAt"
   from ${recordset(db, contacts)}
-  where chat_contact.business_id = ${businessId} and chat_contact.id = x.id`
+  where chat_contact.business_id = ${businessId} and chat_contact.id = any(${contacts.map(contact => contact.id)})
+    and chat_contact.id = x.id`
 
 const recordset = (db: Db, contacts: readonly ContactRow[]) => db`
   jsonb_to_recordset(${db.json(storable(contacts) as never)}::jsonb) as x (
