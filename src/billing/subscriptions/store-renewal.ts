@@ -56,9 +56,11 @@ export const park = (db: Db, businessId: string, id: string, options: { until: D
   update billing_subscription set next_billing_at = ${options.until}, parked_error = ${options.error}
   where business_id = ${businessId} and id = ${id}`
 
+/** Chosen apart from the update: a subquery with a limit may be asked again for every row, and then takes further ones. */
 export const takeReminders = (tx: Tx, businessId: string, now: Date, limit: number) => tx<SubscriptionRow[]>`
-  update billing_subscription set remind_at = null
-  where business_id = ${businessId} and id in (
-    select id from billing_subscription where business_id = ${businessId} and remind_at <= ${now}
+  with due as materialized (
+    select id as due_id from billing_subscription where business_id = ${businessId} and remind_at <= ${now}
     order by remind_at limit ${limit} for update skip locked)
+  update billing_subscription set remind_at = null
+  from due where business_id = ${businessId} and id = due_id
   returning ${columns(tx)}`
