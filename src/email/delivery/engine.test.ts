@@ -1,3 +1,4 @@
+import { createHash, verify } from 'node:crypto'
 import PostalMime from 'postal-mime'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type Sink, type SinkOptions, startSink } from '../../../test/smtp-sink.ts'
@@ -221,4 +222,49 @@ describe('over SMTP', () => {
     expect(sink.count).toBe(201)
     expect(new Set(sink.received.map(one => one.to)).size).toBe(201)
   })
+})
+
+/** As a receiver reads RFC 6376: the body's hash, then the signature over the named fields and the signature's own. */
+function dkimVerifies(message: string, dnsValue: string): boolean {
+  const split = message.indexOf('\r\n\r\n')
+  const fields = message
+    .slice(0, split)
+    .split(/\r\n(?![ \t])/)
+    .map(field => {
+      const colon = field.indexOf(':')
+      const value = field.slice(colon + 1).replaceAll('\r\n', '')
+      return { name: field.slice(0, colon).toLowerCase(), value: value.replaceAll(/[ \t]+/g, ' ').trim() }
+    })
+  const own = fields.find(field => field.name === 'dkim-signature')
+  if (!own) return false
+  const tags = Object.fromEntries(own.value.split(';').map(tag => tag.trim().split(/=(.*)/s)))
+  const body = `${message.slice(split + 4).replace(/(\r\n)*$/, '')}\r\n`
+  if (createHash('sha256').update(body, 'latin1').digest('base64') !== tags.bh) return false
+  const signed = (tags.h as string).split(':').map(name => fields.findLast(field => field.name === name.trim()))
+  const canonical = [
+    ...signed.filter(field => field !== undefined),
+    { ...own, value: own.value.replace(/ b=.*$/, ' b=') },
+  ]
+  const text = canonical.map(field => `${field.name}:${field.value}`).join('\r\n')
+  const key = Buffer.from(/p=(.*)$/.exec(dnsValue)?.[1] ?? '', 'base64')
+  const signature = Buffer.from((tags.b as string).replaceAll(' ', ''), 'base64')
+  return verify('sha256', Buffer.from(text, 'latin1'), { key, format: 'der', type: 'spki' }, signature)
+}
+
+test('what a server signs verifies where it arrives, for everyone and for a single person', async () => {
+  const shop = await house.business()
+  const sink = await sinkWith()
+  const serverId = await addServer(shop, sink, { isDefault: true })
+  const { dnsValue } = (await shop.email.put(`/delivery-servers/${serverId}/dkim`, { domain: 'shop.example' })).body
+    .data
+  const campaignId = await makeCampaign(shop)
+  await toList(shop, campaignId, await addSubscribers(shop, 40))
+  await toPeople(shop, campaignId, ['zoë.ü@example.com', 'one@example.com'], { subject: 'Größe 🎁 für dich' })
+  await drain(shop)
+  expect(sink.received.length).toBeGreaterThanOrEqual(41)
+  const wrong = sink.received.filter(({ data }) => !dkimVerifies(data, dnsValue))
+  expect(wrong.map(({ to }) => to)).toEqual([])
+  const [one] = sink.received
+  expect(dkimVerifies(one!.data.replace('\r\n\r\n', '\r\n\r\nMore'), dnsValue)).toBe(false)
+  expect(dkimVerifies(one!.data.replace(/^Subject: /m, 'Subject: Re: '), dnsValue)).toBe(false)
 })
