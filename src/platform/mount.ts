@@ -132,7 +132,7 @@ function addRoute(scope: FastifyInstance, scene: Scene, [method, path, endpoint]
       ...(body && endpoint.accepts === 'json' && { body }),
       ...(answer && { response: { '2xx': answer } }),
     },
-    ...(endpoint.accepts === 'stream' && { bodyLimit: 10 * 1024 ** 3 }),
+    ...(endpoint.accepts === 'stream' && { bodyLimit: 10 * 1024 ** 3, preParsing: refuseJson }),
     ...(endpoint.maxBytes !== undefined && { bodyLimit: endpoint.maxBytes }),
     onRequest: async request => refuseReader(endpoint, request),
     preValidation: async request => refuseUnstorable(request),
@@ -146,6 +146,12 @@ const changes = (request: FastifyRequest) => request.method !== 'GET' && request
 function refuseReader(endpoint: Endpoint, request: FastifyRequest): void {
   if (changes(request) && request.caller?.readOnly && !endpoint.readOnly)
     throw forbidden('key_read_only', 'This key may only read.')
+}
+
+/** A stream may be large because it is never held as a whole; JSON would be, before anybody looked at it. */
+async function refuseJson(request: FastifyRequest): Promise<void> {
+  if (request.headers['content-type']?.toLowerCase().startsWith('application/json'))
+    throw new Problem(415, 'unsupported_media_type', 'Send the file itself as the body, with its own Content-Type.')
 }
 
 function refuseUnstorable(request: FastifyRequest): void {

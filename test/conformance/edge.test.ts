@@ -225,3 +225,22 @@ describe('the rate limit', () => {
     }
   })
 })
+
+test.each([
+  ['email', '/subscribers/import'],
+  ['chat', '/contacts/import'],
+  ['chat', '/media'],
+] as const)(
+  'JSON is refused where a file of any size is taken, before it is read (%s POST %s)',
+  async (service, path) => {
+    const { status, body } = await postJson(service, path, '{"half": ')
+    expect({ status, code: body.code }).toEqual({ status: 415, code: 'unsupported_media_type' })
+  },
+)
+
+async function postJson(service: 'email' | 'chat', path: string, payload: string) {
+  const { baseUrl, authorization } = shop[service]
+  const headers = { authorization, 'content-type': 'Application/JSON' }
+  const answer = await w.app.inject({ method: 'POST', url: baseUrl + path, headers, payload })
+  return { status: answer.statusCode, body: answer.json() }
+}

@@ -1,4 +1,5 @@
 import type { Db } from '../../platform/database.ts'
+import { followedByThreads } from './store.ts'
 
 /** A message to a person we know, with what has to hold for it to be written. */
 export interface Intent {
@@ -59,18 +60,7 @@ export const writeIntents = (db: Db, businessId: string, intents: readonly Inten
       and ("windowFrom" is null or coalesce(last_incoming_at > "windowFrom", false) or coalesce(free_entry_until > now, false))
     on conflict (business_id, idempotency_key) where idempotency_key is not null do nothing
     returning id, conversation_id, created_at),
-  thread as (
-    insert into chat_conversation (business_id, id, last_message_at, last_message_id)
-    select distinct on (conversation_id) ${businessId}, conversation_id, created_at, id
-    from written order by conversation_id, created_at desc, id desc
-    on conflict (business_id, id) do update
-    set last_message_at = excluded.last_message_at, last_message_id = excluded.last_message_id
-    where chat_conversation.last_message_at <= excluded.last_message_at
-    returning (xmax = 0) as fresh),
-  counted as (
-    insert into chat_tally (business_id, name, shard, count)
-    select ${businessId}, 'conversations', 0, count(*) from thread where fresh having count(*) > 0
-    on conflict (business_id, name, shard) do update set count = chat_tally.count + excluded.count)
+  ${followedByThreads(db, businessId)}
   select found.id, contact_id as "contactId", written.id is not null as written, optin, stopped_at as "stoppedAt",
     last_incoming_at as "lastIncomingAt", free_entry_until as "freeEntryUntil"
   from found left join written on written.id = found.id`

@@ -95,6 +95,21 @@ export interface NewOutgoing {
   now: Date
 }
 
+/** The conversations of the messages `written`, moved to the newest, and counted where they are new. */
+export const followedByThreads = (db: Db, businessId: string) => db`
+  thread as (
+    insert into chat_conversation (business_id, id, last_message_at, last_message_id)
+    select distinct on (conversation_id) ${businessId}, conversation_id, created_at, id
+    from written order by conversation_id, created_at desc, id desc
+    on conflict (business_id, id) do update
+    set last_message_at = excluded.last_message_at, last_message_id = excluded.last_message_id
+    where chat_conversation.last_message_at <= excluded.last_message_at
+    returning (xmax = 0) as fresh),
+  counted as (
+    insert into chat_tally (business_id, name, shard, count)
+    select ${businessId}, 'conversations', 0, count(*) from thread where fresh having count(*) > 0
+    on conflict (business_id, name, shard) do update set count = chat_tally.count + excluded.count)`
+
 /**
  * Messages, durable before anything leaves, already claimed by who writes them: one statement, one commit.
  * Answers which were written; a message whose idempotency key has one already is not.
@@ -111,18 +126,7 @@ export const insertOutgoing = (db: Db, businessId: string, messages: readonly Ne
       "templateId" text, "templateVersion" int, "mediaId" text, "leaseSeconds" int, now timestamptz)
     on conflict (business_id, idempotency_key) where idempotency_key is not null do nothing
     returning id, conversation_id, created_at),
-  thread as (
-    insert into chat_conversation (business_id, id, last_message_at, last_message_id)
-    select distinct on (conversation_id) ${businessId}, conversation_id, created_at, id
-    from written order by conversation_id, created_at desc, id desc
-    on conflict (business_id, id) do update
-    set last_message_at = excluded.last_message_at, last_message_id = excluded.last_message_id
-    where chat_conversation.last_message_at <= excluded.last_message_at
-    returning (xmax = 0) as fresh),
-  counted as (
-    insert into chat_tally (business_id, name, shard, count)
-    select ${businessId}, 'conversations', 0, count(*) from thread where fresh having count(*) > 0
-    on conflict (business_id, name, shard) do update set count = chat_tally.count + excluded.count)
+  ${followedByThreads(db, businessId)}
   select id from written`.then(rows => new Set(rows.map(row => row.id)))
 
 export const messageById = (db: Db, businessId: string, id: string) =>
