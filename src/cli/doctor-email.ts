@@ -1,7 +1,7 @@
 import { resolve4, resolveMx, resolveTxt, reverse } from 'node:dns/promises'
 import { parseArgs } from 'node:util'
 import { openSession } from '../email/delivery/smtp-connect.ts'
-import { type ServerRow, serversOf } from '../email/delivery/store-work.ts'
+import { type ServerRow, serversOf } from '../email/delivery/store-servers.ts'
 import type { Platform } from '../platform/platform.ts'
 
 /** One thing that was looked at: it is well, it could be better, or mail will suffer. */

@@ -9,7 +9,7 @@ import { createMxGroups } from './mx-groups.ts'
 import type { Outcomes } from './outcomes.ts'
 import type { SendContext } from './send-context.ts'
 import { createServerQueue, type QueueSettings, type ServerQueue } from './server-queue.ts'
-import * as store from './store-work.ts'
+import * as servers from './store-servers.ts'
 
 /**
  * Which server takes a message. A server named by the caller is the only one; otherwise the default comes first and the
@@ -40,17 +40,17 @@ export function createRouting(
   now: (businessId: string) => Date,
 ): Routing {
   const queues = new Map<string, ServerQueue>()
-  const known = new Map<string, { at: number; rows: store.ServerRow[]; sends: Set<string> }>()
+  const known = new Map<string, { at: number; rows: servers.ServerRow[]; sends: Set<string> }>()
   const signers = new Map<string, Signer>()
   const mx = createMxGroups()
   let stopping = false
 
   /** Looked up anew for each send: its owner may have added or changed a server a moment before. */
-  const serversOf = async (businessId: string, sendId: string): Promise<store.ServerRow[]> => {
+  const serversOf = async (businessId: string, sendId: string): Promise<servers.ServerRow[]> => {
     const cached = known.get(businessId)
     if (cached?.sends.has(sendId) && Date.now() - cached.at < serversFreshMs) return cached.rows
     const at = Date.now()
-    const rows = await store.serversOf(db, businessId)
+    const rows = await servers.serversOf(db, businessId)
     if (known.size > 10_000) known.clear()
     const sends = cached && cached.sends.size < 1_000 ? cached.sends : new Set<string>()
     known.set(businessId, { at, rows, sends: sends.add(sendId) })
@@ -62,9 +62,9 @@ export function createRouting(
     const named = send.row.deliveryServerId
     return { rows: named ? rows.filter(row => row.id === named) : rows, named }
   }
-  const isOpen = (row: store.ServerRow) => row.openUntil === null || row.openUntil.getTime() <= Date.now()
+  const isOpen = (row: servers.ServerRow) => row.openUntil === null || row.openUntil.getTime() <= Date.now()
 
-  const settingsOf = (businessId: string, row: store.ServerRow): QueueSettings => ({
+  const settingsOf = (businessId: string, row: servers.ServerRow): QueueSettings => ({
     serverId: row.id,
     smtp: {
       host: row.host,
@@ -82,7 +82,7 @@ export function createRouting(
     sign: signerOf(businessId, row),
   })
 
-  const signerOf = (businessId: string, row: store.ServerRow): Signer | undefined => {
+  const signerOf = (businessId: string, row: servers.ServerRow): Signer | undefined => {
     if (!row.sealedKey || !row.dkimDomain || !row.dkimSelector) return undefined
     let signer = signers.get(row.sealedKey)
     if (!signer) {
@@ -93,7 +93,7 @@ export function createRouting(
     return signer
   }
 
-  const queueOf = (businessId: string, row: store.ServerRow): ServerQueue => {
+  const queueOf = (businessId: string, row: servers.ServerRow): ServerQueue => {
     const server = `${businessId}:${row.id}:`
     // Another address or login is another queue: open connections of the old one lead to where it was.
     const key = `${server}${row.host}:${row.port}:${row.security}:${row.username}:${row.sealedPassword}`
@@ -115,11 +115,11 @@ export function createRouting(
         }),
       onHealthy: () => {
         if (known.get(businessId)?.rows.find(one => one.id === row.id)?.openUntil)
-          void store.closeServer(db, businessId, row.id).catch(() => {})
+          void servers.closeServer(db, businessId, row.id).catch(() => {})
       },
       onRefused: (item, message, outcome) => refused(row.id, item, message, outcome),
       takeTurns: async (count, perSecond) =>
-        (await store.takeTurns(db, businessId, { serverId: row.id, provider: '', count, perSecond }))?.first,
+        (await servers.takeTurns(db, businessId, { serverId: row.id, provider: '', count, perSecond }))?.first,
     })
     if (stopping) void queue.stop(0)
     queues.set(key, queue)
@@ -139,7 +139,7 @@ export function createRouting(
     jobs: { item: Item; message: CompiledMessage }[],
   ) => {
     platform.log.warn({ businessId, serverId, error }, 'delivery server is broken; its breaker opens')
-    await store.openServer(db, businessId, { serverId, error: error.slice(0, 500), ...breaker })
+    await servers.openServer(db, businessId, { serverId, error: error.slice(0, 500), ...breaker })
     known.delete(businessId)
     for (const [send, items] of bySend(jobs.map(job => job.item))) await toServer(send, items, error)
   }
@@ -161,7 +161,7 @@ export function createRouting(
         })
       return
     }
-    const groups = new Map<store.ServerRow | undefined, Item[]>()
+    const groups = new Map<servers.ServerRow | undefined, Item[]>()
     for (const item of items) {
       const row = rows.find(one => isOpen(one) && !item.avoid?.has(one.id))
       addTo(groups, row, item)
@@ -176,10 +176,10 @@ export function createRouting(
   }
 
   /** Providers that asked for less get their turns at the pace all workers share; whose turn is far off is put off. */
-  const paced = async (send: SendContext, row: store.ServerRow, items: readonly Item[]): Promise<void> => {
-    const slow = (await store.slowProviders(db, send.businessId)).filter(one => one.serverId === row.id)
+  const paced = async (send: SendContext, row: servers.ServerRow, items: readonly Item[]): Promise<void> => {
+    const slow = (await servers.slowProviders(db, send.businessId)).filter(one => one.serverId === row.id)
     const go: Item[] = []
-    const waiting = new Map<store.SlowProvider, Item[]>()
+    const waiting = new Map<servers.SlowProvider, Item[]>()
     // Asked for only where somebody has to be slow: then it matters who hosts a domain.
     const groups = slow.length > 0 ? await Promise.all(items.map(item => mx.groupOf(item.person.email))) : []
     for (const [i, item] of items.entries()) {
@@ -190,7 +190,7 @@ export function createRouting(
     for (const [pace, own] of waiting) {
       const perSecond = pace.perMinute / 60
       const turns = { serverId: row.id, provider: pace.provider, count: own.length, perSecond }
-      const start = (await store.takeTurns(db, send.businessId, turns))?.first.getTime() ?? Date.now()
+      const start = (await servers.takeTurns(db, send.businessId, turns))?.first.getTime() ?? Date.now()
       for (const [i, item] of own.entries()) {
         const waitMs = start + (i * 1_000) / perSecond - Date.now()
         if (waitMs <= 1_000) go.push(item)
@@ -215,7 +215,7 @@ export function createRouting(
     if (verdict.class === 'rate') {
       const rule = slowRules.find(one => one.words.test(reply.text)) ?? { perMinute: 30, forMs: 600_000 }
       const pace = { serverId, provider: await mx.groupOf(item.person.email), reason: reply.text.slice(0, 500) }
-      await store.slowDown(db, businessId, { ...pace, perMinute: rule.perMinute, forMs: rule.forMs }).catch(() => {})
+      await servers.slowDown(db, businessId, { ...pace, perMinute: rule.perMinute, forMs: rule.forMs }).catch(() => {})
     }
     if (verdict.class === 'block' || verdict.class === 'policy') {
       item.avoid ??= new Set()

@@ -4,6 +4,7 @@ import { markHeader } from '../bounces/webhooks.ts'
 import { type CompiledContent, compileContent } from './compile-content.ts'
 import { type CompiledMessage, compileMessage } from './compile-message.ts'
 import { individual } from './lanes.ts'
+import type * as servers from './store-servers.ts'
 import * as store from './store-work.ts'
 import { systemCampaign } from './system-mail.ts'
 
@@ -13,8 +14,8 @@ export interface SendContext {
   row: store.SendRow
   /** asked for by what a person did: no tracking, no unsubscribe link, and an opt-out from marketing does not stop it */
   isSystem: boolean
-  senderAddress(server: Pick<store.ServerRow, 'senderEmail'> | undefined): string
-  messageFor(server: Pick<store.ServerRow, 'senderEmail' | 'provider'> | undefined): Promise<CompiledMessage>
+  senderAddress(server: Pick<servers.ServerRow, 'senderEmail'> | undefined): string
+  messageFor(server: Pick<servers.ServerRow, 'senderEmail' | 'provider'> | undefined): Promise<CompiledMessage>
 }
 
 export interface SendContexts {
