@@ -110,6 +110,21 @@ describe('POST /campaigns', () => {
     expect(
       (await create({ campaignName: 'mjml' }, { builderType: 'MJML', content: mjml })).templateId.htmlContent,
     ).toContain('Hi {{ firstName }}')
+    const own = await create({ campaignName: 'mjml by its looks' }, { content: mjml })
+    expect(own.templateId).toMatchObject({ builderType: 'HTML', htmlContent: expect.stringContaining('<body') })
+    const changed = expectOk(
+      await shop.email.put(`/campaigns/${own._id}`, { builderType: 'MJML', content: mjml.replace('Hi', 'Dear') }),
+    )
+    expect(changed.templateId).toMatchObject({
+      builderType: 'MJML',
+      htmlContent: expect.stringContaining('Dear {{ firstName }}'),
+    })
+    expectRefused(
+      await shop.email.put(`/campaigns/${own._id}`, { content: '<mjml><mj-x></mj-x></mjml>' }),
+      422,
+      'template_invalid',
+      'content',
+    )
   })
 
   test('refuses what is missing, wrong, too long, unparsable or taken', async () => {

@@ -10,7 +10,7 @@ import { checkTemplate } from '../delivery/template.ts'
 import { findServer } from '../delivery-servers/delivery-servers.ts'
 import { isEmail } from '../subscribers/email-address.ts'
 import * as templates from '../templates/store.ts'
-import { compileContent } from '../templates/templates.ts'
+import { compileContent, type TemplateContent } from '../templates/templates.ts'
 import { resolveAudience } from './resolve-audience.ts'
 import type { Campaign, CampaignChanges, CampaignType, NewCampaign } from './schema.ts'
 import * as store from './store.ts'
@@ -70,6 +70,7 @@ export async function updateCampaign(
   checkTexts({ subject, preheaderText: rest.preheaderText })
   if (given.content !== undefined && given.templateId !== undefined)
     throw invalidField('content', 'and templateId can not both be given')
+  const content = given.content === undefined ? undefined : await changedContent(db, business.id, id, given)
   const attempt = db.begin(async tx => {
     const known = (await store.lock(tx, business.id, id)) ?? fail(notFound('Campaign'))
     const planned = await plan(tx, business, given, { campaignType: known.campaignType, now, known })
@@ -77,7 +78,9 @@ export async function updateCampaign(
       ...known,
       ...defined({ ...rest, name: campaignName, subject }),
       ...planned,
-      templateId: (await changedTemplate(tx, business.id, known, given, now)) ?? known.templateId,
+      templateId:
+        (await changedTemplate(tx, business.id, known, { templateId: given.templateId, content }, now)) ??
+        known.templateId,
     }
     await store.update(tx, business.id, row, now)
     const campaign = toCampaign((await store.find(tx, business.id, id))!)
@@ -170,23 +173,36 @@ const ownTemplate = (
   now: Date,
 ) => templates.insert(tx, businessId, { ...made, _id: newId(), campaignId: made.id }, now)
 
+/** Made ready before the transaction: rendering may wait its turn, and must not hold locks meanwhile. */
+async function changedContent(
+  db: Database,
+  businessId: string,
+  id: string,
+  { builderType, content = '' }: CampaignChanges,
+): Promise<CompiledTemplate> {
+  const { templateId } = (await store.find(db, businessId, id)) ?? fail(notFound('Campaign'))
+  const current = await templates.findAny(db, businessId, templateId)
+  const given = { builderType: builderType ?? current?.builderType ?? 'HTML', content }
+  return { ...given, htmlContent: await compileContent(given) }
+}
+
+type CompiledTemplate = TemplateContent & { htmlContent: string }
+
 /** New content changes the campaign's own template; a template that others may use is never changed from here. */
 async function changedTemplate(
   tx: Tx,
   businessId: string,
   known: store.WholeCampaign,
-  given: CampaignChanges,
+  given: { templateId: string | undefined; content: CompiledTemplate | undefined },
   now: Date,
 ): Promise<string | undefined> {
   if (given.templateId !== undefined)
     return ((await templates.find(tx, businessId, given.templateId)) ?? fail(templateMissing()))._id
-  if (given.content === undefined) return undefined
+  if (!given.content) return undefined
   const current = (await templates.findAny(tx, businessId, known.templateId))!
-  const content = { builderType: given.builderType ?? current.builderType, content: given.content }
-  const htmlContent = await compileContent(content)
   if (current.campaignId !== known.id)
-    return (await ownTemplate(tx, businessId, { id: known.id, name: known.name, htmlContent, ...content }, now))._id
-  return (await templates.update(tx, businessId, { ...current, ...content, htmlContent }, now))?._id
+    return (await ownTemplate(tx, businessId, { id: known.id, name: known.name, ...given.content }, now))._id
+  return (await templates.update(tx, businessId, { ...current, ...given.content }, now))?._id
 }
 
 function checkTexts(texts: { subject?: string; preheaderText?: string }): void {

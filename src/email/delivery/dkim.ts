@@ -80,8 +80,6 @@ function openBench(): Bench {
   })
   const bench: Bench = { worker, orders: [] }
   benches.add(bench)
-  // A program that has nothing else to do may end.
-  bench.worker.unref()
   bench.worker.on('message', (answer: SigningAnswer) => {
     const order = bench.orders.shift() ?? []
     handOut()
@@ -94,6 +92,8 @@ function openBench(): Bench {
     for (const one of bench.orders.flat()) one.failed(error as Error)
     handOut()
   })
+  // A program that has nothing else to do may end. (To listen holds it; so this comes last.)
+  bench.worker.unref()
   return bench
 }
 

@@ -2,9 +2,10 @@ import type { Business } from '../../platform/business.ts'
 import { nowFor } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database.ts'
 import { newId } from '../../platform/ids.ts'
-import { fail, notFound, unprocessable } from '../../platform/problem.ts'
+import { fail, notFound, Problem, unprocessable } from '../../platform/problem.ts'
+import { renderOnThread } from '../delivery/markup-thread.ts'
+import { isMjml } from '../delivery/mjml.ts'
 import { checkTemplate } from '../delivery/template.ts'
-import { renderMjml } from './mjml.ts'
 import type { BuilderType } from './schema.ts'
 import * as store from './store.ts'
 
@@ -16,12 +17,13 @@ export interface TemplateContent {
 /** Refuses content that does not parse, and answers the markup that is mailed. */
 export async function compileContent({ builderType, content }: TemplateContent): Promise<string> {
   checkTemplate(content)
-  if (builderType !== 'MJML') return content
+  if (!isMjml(builderType, content)) return content
   try {
-    const { html, errors } = await renderMjml(content)
+    const { html, errors } = await renderOnThread(content)
     if (/<body[\s>]/.test(html) && errors.length === 0) return html
     throw new Error(errors[0] ?? 'it has no <mj-body>')
   } catch (error) {
+    if (error instanceof Problem) throw error
     throw unprocessable(
       'template_invalid',
       `The MJML can't be rendered: ${(error as Error).message.replace(/\.+$/, '')}.`,

@@ -1,4 +1,8 @@
-/** MJML as HTML, with what is wrong with it. The library is large, so it is loaded at its first use. */
+/** Markup that begins with <mjml is MJML whatever the builder says. */
+export const isMjml = (builderType: string, source: string) =>
+  builderType === 'MJML' || /^\s*(<\?xml[^>]*>\s*)?<mjml[\s>]/i.test(source)
+
+/** MJML as HTML, with what is wrong with it. The library is large and slow: call it on the thread for markup only. */
 export async function renderMjml(source: string): Promise<{ html: string; errors: string[] }> {
   const { default: mjml2html } = await import('mjml')
   // Includes would read files of this machine.
