@@ -519,6 +519,26 @@ describe('PUT /subscription/{subscription_id}/upgrade-downgrade', () => {
     await shop.sound()
   })
 
+  test('an add-on that an earlier change took away counts as used no more', async () => {
+    const shop = await openShop(w, { now: '2026-04-01T12:00:00Z' })
+    const { billing, productId } = shop
+    const addon = await billing.post(`/addon/${productId}`, {
+      ...{ name: 'Seats', code: 'seats', price: 12, status: 'true', associate_plans: 'all_plans' },
+      ...{ billing_period: 'm', billing_period_num: 1, billing_cycle: 'lifetime' },
+    })
+    const [small, large] = [await shop.plan({ price: 30 }), await shop.plan({ price: 60 })]
+    const sold = await shop.subscribe(small.id, { body: { addons: [{ addon_id: addon.body.data.id, quantity: 1 }] } })
+    await shop.at('2026-04-11')
+    const without = await shop.change(sold.id, { plan_id: small.id, addons: [] })
+    expect(without.body.data.invoice.credit_note).toMatchObject({ used_amount: 14, new_credits: 28 })
+    const next = await shop.change(sold.id, { plan_id: large.id })
+    expect(next.body.data.invoice.credit_note).toMatchObject({ used_days: 0, used_amount: 0, new_credits: 20 })
+    await shop.at('2026-04-21')
+    const last = await shop.change(sold.id, { plan_id: small.id })
+    expect(last.body.data.invoice.credit_note).toMatchObject({ used_days: 10, used_amount: 20, new_credits: 20 })
+    await shop.sound()
+  })
+
   test('there and back on one day costs nothing', async () => {
     const shop = await openShop(w, { now: '2026-04-01T12:00:00Z' })
     const a = await shop.plan({ price: 33.33 })

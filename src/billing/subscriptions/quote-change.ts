@@ -93,7 +93,7 @@ export function quoteChange(input: ChangeInput): ChangeQuote {
   const kept = input.addons.filter(addon => keepsRunning(addon, subscription, moved, next.addons))
   const sold = soldFrom(input, moved, kept, period)
   const bill = makeBill(sold.items, discountFrom(next.coupon), onTrial ? [] : input.rates)
-  const credit = creditFor(creditable(input.lines, kept), on)
+  const credit = creditFor(creditable(input.lines, input.addons, kept), on)
   const offsets = offsetsOf(credit, input.dueByInvoice)
   const newCreditMinor = credit.netMinor + credit.taxMinor - sum(offsets.map(offset => offset.amountMinor))
   const newLot = newCreditMinor > 0n ? { id: newId(), amountMinor: newCreditMinor } : undefined
@@ -162,13 +162,19 @@ const keepsRunning = (
 
 /**
  * The current segment: what the newest invoice with a plan line billed, and older add-ons with a period of their own
- * that it did not bill again. What an earlier change replaced was credited then.
+ * that it did not bill again. What an earlier change replaced or left out was credited then, and counts as used no more.
  */
-function creditable(lines: readonly StoredLine[], kept: readonly SubscriptionAddon[]): BilledLine[] {
+function creditable(
+  lines: readonly StoredLine[],
+  addons: readonly SubscriptionAddon[],
+  kept: readonly SubscriptionAddon[],
+): BilledLine[] {
   const current = lines.findLast(line => line.kind === 'plan')?.invoiceId
   const again = new Set(lines.filter(line => line.invoiceId === current).map(line => line.itemId))
+  const runsOn = (line: StoredLine) =>
+    !again.has(line.itemId) && addons.some(addon => addon.addonId === line.itemId && addon.anchorDate <= line.start!)
   return lines
-    .filter(line => line.invoiceId === current || (line.kind === 'addon' && !again.has(line.itemId)))
+    .filter(line => line.invoiceId === current || (line.kind === 'addon' && runsOn(line)))
     .filter(line => !(line.kind === 'addon' && kept.some(addon => addon.addonId === line.itemId)))
     .map(line => ({ ...line, start: line.start!, end: line.end! }))
 }
