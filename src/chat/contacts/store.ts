@@ -50,19 +50,29 @@ export const lastActive = (db: Db, businessId: string, id: string) =>
     rows => rows[0]?.at ?? undefined,
   )
 
-/** By number, also by one that the contact had before or that the platform writes differently. Locked in one order. */
-export const contactsByNumbers = (db: Db, businessId: string, numbers: string[]) =>
-  db<(ContactRow & { matched: string })[]>`
-  select ${contactColumns(db)}, contact.mobile as matched
-  from chat_contact contact where business_id = ${businessId} and mobile <> '' and mobile = any(${numbers})
+/**
+ * By number, also by one that the contact had before or that the platform writes differently. Each is looked up by its whole
+ * key: given a list of numbers, PostgreSQL may read all contacts of a business that it has no statistics of yet.
+ */
+export const contactsByNumbers = (db: Db, businessId: string, numbers: readonly string[]) => {
+  const wanted = db`unnest(${[...new Set(numbers)]}::text[]) as wanted (number)`
+  return db<(ContactRow & { matched: string })[]>`
+  select ${contactColumns(db)}, wanted.number as matched
+  from ${wanted} cross join lateral (
+    select * from chat_contact where business_id = ${businessId} and mobile = wanted.number and mobile <> '' limit 1) contact
   union all
-  select ${contactColumns(db)}, identity.value as matched
-  from chat_identity identity
-  join chat_contact contact on contact.business_id = identity.business_id and contact.id = identity.contact_id
-  where identity.business_id = ${businessId} and identity.kind = 'phone' and identity.value = any(${numbers})`
+  select ${contactColumns(db)}, wanted.number as matched
+  from ${wanted} cross join lateral (
+    select contact_id from chat_identity
+    where business_id = ${businessId} and kind = 'phone' and value = wanted.number limit 1) identity
+  cross join lateral (
+    select * from chat_contact where business_id = ${businessId} and id = identity.contact_id limit 1) contact`
+}
 
-export const lockContacts = (db: Db, businessId: string, ids: string[]) => db`
-  select 1 from chat_contact where business_id = ${businessId} and id = any(${ids}) order by id for no key update`
+/** In one order everywhere, so that two that change many contacts can't wait for each other in a circle. */
+export const lockContacts = (db: Db, businessId: string, ids: readonly string[]) => db`
+  select 1 from unnest(${[...new Set(ids)].sort()}::text[]) as wanted (id) cross join lateral (
+    select 1 from chat_contact where business_id = ${businessId} and id = wanted.id limit 1 for no key update) contact`
 
 export const contactByUserId = (db: Db, businessId: string, userId: string) =>
   db<ContactRow[]>`
@@ -93,8 +103,7 @@ export const updateContacts = (db: Db, businessId: string, contacts: readonly Co
       stopped_at = x."stoppedAt", incoming_blocked = x."incomingBlocked", attributes = x.attributes, list = x.list,
       tags = x.tags, revision = x.revision, updated_at = x."updatedAt"
   from ${recordset(db, contacts)}
-  where chat_contact.business_id = ${businessId} and chat_contact.id = any(${contacts.map(contact => contact.id)})
-    and chat_contact.id = x.id`
+  where chat_contact.business_id = ${businessId} and chat_contact.id = x.id`
 
 const recordset = (db: Db, contacts: readonly ContactRow[]) => db`
   jsonb_to_recordset(${db.json(storable(contacts) as never)}::jsonb) as x (

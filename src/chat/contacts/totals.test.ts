@@ -15,6 +15,7 @@ const details = fc.record({
   incomingBlocked: fc.boolean(),
   tags: fc.subarray(tags),
   list: fc.subarray(lists),
+  attributes: fc.subarray(['city', 'ü=|"x']).map(names => names.map(name => ({ name, value: 'Köln=1' }))),
 })
 const change = fc.record({ number: fc.integer({ min: 0, max: 5 }), details })
 
@@ -23,6 +24,7 @@ interface Known {
   incomingBlocked: boolean
   tags: string[]
   list: string[]
+  attributes: { name: string; value: string }[]
 }
 
 test('whatever was done to contacts, the total of every filter is their count', async () => {
@@ -30,16 +32,19 @@ test('whatever was done to contacts, the total of every filter is their count', 
     fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 12 }), async changes => {
       const shop = await w.business()
       for (const name of tags) await shop.chat.post('/settings/tags', { name })
+      for (const name of ['city', 'ü=|"x']) await shop.chat.post('/settings/attributes', { name })
       const known = new Map<number, Known>()
       for (const { number, details: given } of changes) {
         const body = { mobile: 14150000000 + number, ...given }
         const answer = await shop.chat.post('/contacts?onDuplicate=overwrite', body)
         expect(answer.status, answer.text).toBe(200)
-        known.set(number, given)
+        const before = known.get(number)?.attributes ?? []
+        const kept = before.filter(one => !given.attributes.some(({ name }) => name === one.name))
+        known.set(number, { ...given, attributes: [...kept, ...given.attributes] })
       }
-      const check = async (query: string, passes: (contact: Known) => boolean) => {
+      const check = async (query: string, passes: (contact: Known, number: number) => boolean) => {
         const { data } = (await shop.chat.get(`/contacts?${query}`)).body
-        const expected = [...known.values()].filter(passes).length
+        const expected = [...known].filter(([number, contact]) => passes(contact, number)).length
         expect({ query, total: data.total, shown: data.contacts.length }).toEqual({
           query,
           total: expected,
@@ -55,6 +60,19 @@ test('whatever was done to contacts, the total of every filter is their count', 
         Boolean(has([tags[2]!])(contact) && contact.optin),
       )
       await check('source=csv&optin=true', () => false)
+      await check('mobile=0', () => true)
+      await check('mobile=+1 415', () => true)
+      await check('mobile=0003', (_, number) => number === 3)
+      await check('mobile=1500&tags=a', has(['a']))
+      const carries = (wanted: string) => (contact: Known) => contact.attributes.some(({ name }) => name === wanted)
+      const attribute = (name: string, value?: string) =>
+        `attributes[0][name]=${encodeURIComponent(name)}${value === undefined ? '' : `&attributes[0][value]=${encodeURIComponent(value)}`}`
+      await check(attribute('city'), carries('city'))
+      await check(attribute('ü=|"x', 'Köln=1'), carries('ü=|"x'))
+      await check(attribute('city', 'Köln'), () => false)
+      await check(`${attribute('city')}&tags=b&list=one`, contact =>
+        Boolean(carries('city')(contact) && has(['b'])(contact) && contact.list.includes('One')),
+      )
       const chat = w.services.find(service => service.name === 'chat')!
       expect(await chat.audit(w.platform, shop.id)).toEqual([])
     }),
