@@ -1,4 +1,4 @@
-import type { Tx } from '../platform/database.ts'
+import { sendAlong, type Tx } from '../platform/database.ts'
 import { emit } from '../platform/events.ts'
 import { noteDue } from './clock/store.ts'
 import { type Context, eventOf } from './context.ts'
@@ -20,8 +20,8 @@ import type { TransactionRow } from './transactions/store.ts'
 import * as transactions from './transactions/store.ts'
 
 /**
- * What acts leave behind: gathered while the rules compute, then written in two trips to the database, whatever the
- * number of acts. A row that several acts change is written once, as the last of them left it.
+ * What acts leave behind: gathered while the rules compute, then written in one trip to the database and the one of COMMIT,
+ * whatever the number of acts. A row that several acts change is written once, as the last of them left it.
  */
 export interface Deed {
   subscriptions: Map<string, SubscriptionRow>
@@ -91,13 +91,17 @@ export async function write(tx: Tx, context: Context, deed: Deed): Promise<void>
   const events = deed.told.map(({ type, objectId, data }) =>
     eventOf(context, type, objectId, typeof data === 'function' ? data(numbers) : data),
   )
-  await inOneTrip([
+  // Sent along with COMMIT: from the numbers on, every other invoice of the business waits.
+  const saved = [
     ...(isFew(settled)
-      ? settled.map(row => () => invoices.saveSettledOne(tx, business.id, row))
-      : [() => invoices.saveSettled(tx, business.id, settled)]),
-    ...deed.issued.map(id => () => invoices.saveInvoice(tx, business.id, deed.invoices.get(id)!)),
-    () => emit(tx, ...events),
-    () => noteMrr(tx, context, [...deed.subscriptions.keys()]),
+      ? settled.map(row => invoices.saveSettledOne(tx, business.id, row))
+      : [invoices.saveSettled(tx, business.id, settled)]),
+    ...deed.issued.map(id => invoices.saveInvoice(tx, business.id, deed.invoices.get(id)!)),
+  ]
+  await Promise.all([
+    ...saved.map(statement => sendAlong(tx, statement)),
+    emit(tx, ...events),
+    noteMrr(tx, context, [...deed.subscriptions.keys()]),
   ])
 }
 

@@ -3,7 +3,7 @@ import type { PageRequest } from '../../platform/page.ts'
 import type { LocalDate, PaymentTerm } from '../dates.ts'
 import type { Page } from '../envelope.ts'
 import { among } from '../store-among.ts'
-import { type ColumnType, column, columnText } from '../store-columns.ts'
+import { type ColumnType, inserter } from '../store-columns.ts'
 import { countRows } from '../store-count.ts'
 import type { BillLine } from './bill.ts'
 
@@ -87,22 +87,20 @@ const wire: Record<keyof InvoiceRow, [column: string, kind: ColumnType]> = {
 const names = Object.keys(wire) as (keyof InvoiceRow)[]
 const selected = names.map(name => `${wire[name][0]} as "${name}"`).join(', ')
 const columns = (db: Db) => db.unsafe(selected)
-const lines = (index: number) => `string_to_array($${index}::text, E'\n', '')`
-const insertSql = `insert into billing_invoice (business_id, ${names.map(name => wire[name][0]).join(', ')})
-  select $1, * from unnest(${names.map((name, i) => `${lines(i + 2)}::${wire[name][1]}[]`).join(', ')})`
+const insertRows = inserter<InvoiceRow | KeptInvoice>(
+  'billing_invoice',
+  Object.fromEntries(names.map(name => [wire[name][0], [wire[name][1], row => row[name]]])),
+)
 
-/** Any number in one statement. What is kept of the subscriptions may be given as the JSON that it is. */
+/** What is kept of the subscription may be given as the JSON that it is. */
+export type KeptInvoice = Omit<InvoiceRow, 'subscription'> & { subscription: string }
+
 export async function insertInvoices(
   tx: Tx,
   businessId: string,
-  rows: readonly InvoiceRow[],
-  kept?: readonly string[],
+  rows: readonly (InvoiceRow | KeptInvoice)[],
 ): Promise<void> {
-  if (rows.length === 0) return
-  const columns = names.map(name =>
-    name === 'subscription' && kept ? kept.join('\n') : columnText(rows.map(row => row[name])),
-  )
-  await tx.unsafe(insertSql, [businessId, ...columns] as never, { prepare: true })
+  if (rows.length > 0) await insertRows(tx, businessId, rows)
 }
 
 export interface LineRow extends BillLine {
@@ -111,21 +109,25 @@ export interface LineRow extends BillLine {
   lineNo: number
 }
 
+const insertLineRows = inserter<LineRow>('billing_invoice_line', {
+  subscription_id: ['text', row => row.subscriptionId],
+  invoice_id: ['text', row => row.invoiceId],
+  line_no: ['int', row => row.lineNo],
+  kind: ['text', row => row.kind],
+  item_id: ['text', row => row.itemId],
+  description: ['said', row => row.description],
+  quantity: ['int', row => row.quantity],
+  unit_price_minor: ['int8', row => row.unitPriceMinor],
+  amount_minor: ['int8', row => row.amountMinor],
+  discount_minor: ['int8', row => row.discountMinor],
+  net_minor: ['int8', row => row.netMinor],
+  tax_minor: ['int8', row => row.taxMinor],
+  start_date: ['date', row => row.start],
+  end_date: ['date', row => row.end],
+})
+
 export async function insertLines(tx: Tx, businessId: string, rows: readonly LineRow[]): Promise<void> {
-  if (rows.length === 0) return
-  const of = (type: ColumnType, name: keyof LineRow) =>
-    column(
-      tx,
-      type,
-      rows.map(row => row[name]),
-    )
-  await tx`
-    insert into billing_invoice_line (business_id, description, subscription_id, invoice_id, line_no, kind, item_id, quantity,
-      unit_price_minor, amount_minor, discount_minor, net_minor, tax_minor, start_date, end_date)
-    select ${businessId}, * from unnest(${rows.map(row => row.description)}::text[], ${of('text', 'subscriptionId')},
-      ${of('text', 'invoiceId')}, ${of('int', 'lineNo')}, ${of('text', 'kind')}, ${of('text', 'itemId')}, ${of('int', 'quantity')},
-      ${of('int8', 'unitPriceMinor')}, ${of('int8', 'amountMinor')}, ${of('int8', 'discountMinor')}, ${of('int8', 'netMinor')},
-      ${of('int8', 'taxMinor')}, ${of('date', 'start')}, ${of('date', 'end')})`
+  if (rows.length > 0) await insertLineRows(tx, businessId, rows)
 }
 
 /** The next numbers of this business; taken as late as possible, because everyone else waits for the commit. */

@@ -1,30 +1,26 @@
 import type { Db, Tx } from '../../platform/database.ts'
 import { among } from '../store-among.ts'
-import { column } from '../store-columns.ts'
+import { inserter } from '../store-columns.ts'
 import type { LedgerAct } from './ledger.ts'
 
 /** A source that was posted before makes this fail: no act counts twice. */
-export const insertActs = (tx: Tx, businessId: string, acts: readonly LedgerAct[]) => {
-  const of = (name: 'sourceKey' | 'at' | 'customerId' | 'subscriptionId' | 'currency' | 'gateway') =>
-    column(
-      tx,
-      name === 'at' ? 'timestamptz' : 'text',
-      acts.map(act => act[name]),
-    )
-  const amounts = (name: keyof LedgerAct['accounts']) =>
-    column(
-      tx,
-      'int8',
-      acts.map(act => act.accounts[name] ?? 0n),
-    )
-  return tx`
-    insert into billing_ledger (business_id, source_key, at, customer_id, subscription_id, currency, gateway,
-      receivable, gateway_cash, offline_cash, deferred, revenue, tax, customer_credit, refund_clearing, write_off)
-    select ${businessId}, * from unnest(${of('sourceKey')}, ${of('at')}, ${of('customerId')}, ${of('subscriptionId')},
-      ${of('currency')}, ${of('gateway')}, ${amounts('receivable')}, ${amounts('gatewayCash')}, ${amounts('offlineCash')},
-      ${amounts('deferred')}, ${amounts('revenue')}, ${amounts('tax')}, ${amounts('customerCredit')},
-      ${amounts('refundClearing')}, ${amounts('writeOff')})`
-}
+export const insertActs = inserter<LedgerAct>('billing_ledger', {
+  source_key: ['text', act => act.sourceKey],
+  at: ['timestamptz', act => act.at],
+  customer_id: ['text', act => act.customerId],
+  subscription_id: ['text', act => act.subscriptionId],
+  currency: ['text', act => act.currency],
+  gateway: ['text', act => act.gateway],
+  receivable: ['int8', act => act.accounts.receivable ?? 0n],
+  gateway_cash: ['int8', act => act.accounts.gatewayCash ?? 0n],
+  offline_cash: ['int8', act => act.accounts.offlineCash ?? 0n],
+  deferred: ['int8', act => act.accounts.deferred ?? 0n],
+  revenue: ['int8', act => act.accounts.revenue ?? 0n],
+  tax: ['int8', act => act.accounts.tax ?? 0n],
+  customer_credit: ['int8', act => act.accounts.customerCredit ?? 0n],
+  refund_clearing: ['int8', act => act.accounts.refundClearing ?? 0n],
+  write_off: ['int8', act => act.accounts.writeOff ?? 0n],
+})
 
 export interface LotRow {
   id: string
@@ -55,19 +51,29 @@ export const openLots = (db: Db, businessId: string, subscriptionIds: readonly s
     and used_minor < created_minor
   order by id`
 
-export const insertLots = (tx: Tx, businessId: string, lots: readonly LotRow[]) => tx`
-  insert into billing_credit_lot (business_id, id, subscription_id, customer_id, currency, source_id, created_minor, used_minor,
-    reserved_minor, created_at)
-  select ${businessId}, * from unnest(${lots.map(lot => lot.id)}::text[], ${lots.map(lot => lot.subscriptionId)}::text[],
-    ${lots.map(lot => lot.customerId)}::text[], ${lots.map(lot => lot.currency)}::text[], ${lots.map(lot => lot.sourceId)}::text[],
-    ${lots.map(lot => String(lot.createdMinor))}::int8[], ${lots.map(lot => String(lot.usedMinor))}::int8[],
-    ${lots.map(lot => String(lot.reservedMinor))}::int8[], ${lots.map(lot => lot.createdAt.toISOString())}::timestamptz[])`
+export const insertLots = inserter<LotRow>('billing_credit_lot', {
+  id: ['text', lot => lot.id],
+  subscription_id: ['text', lot => lot.subscriptionId],
+  customer_id: ['text', lot => lot.customerId],
+  currency: ['text', lot => lot.currency],
+  source_id: ['text', lot => lot.sourceId],
+  created_minor: ['int8', lot => lot.createdMinor],
+  used_minor: ['int8', lot => lot.usedMinor],
+  reserved_minor: ['int8', lot => lot.reservedMinor],
+  created_at: ['timestamptz', lot => lot.createdAt],
+})
 
 export interface LotSpending {
   lotId: string
   invoiceId: string
   amountMinor: bigint
 }
+
+const insertUses = inserter<LotSpending>('billing_credit_use', {
+  lot_id: ['text', one => one.lotId],
+  invoice_id: ['text', one => one.invoiceId],
+  amount_minor: ['int8', one => one.amountMinor],
+})
 
 /** Spends lots on invoices. What was reserved for the invoice before is released in the same step. */
 export const spendLots = (
@@ -77,10 +83,7 @@ export const spendLots = (
   options: { reserved: boolean } = { reserved: false },
 ) =>
   Promise.all([
-    tx`
-    insert into billing_credit_use (business_id, lot_id, invoice_id, amount_minor)
-    select ${businessId}, * from unnest(${spendings.map(one => one.lotId)}::text[],
-      ${spendings.map(one => one.invoiceId)}::text[], ${spendings.map(one => String(one.amountMinor))}::int8[])`,
+    insertUses(tx, businessId, spendings),
     ...spendings.map(
       ({ lotId, amountMinor }) => tx`
       update billing_credit_lot set used_minor = used_minor + ${amountMinor},

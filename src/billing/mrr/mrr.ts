@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import type { Tx } from '../../platform/database.ts'
+import { sendAlong, type Tx } from '../../platform/database.ts'
 import { invalidField } from '../../platform/problem.ts'
 import type { Context } from '../context.ts'
 import { currencySymbol } from '../currencies.ts'
@@ -20,8 +20,9 @@ export async function noteMrr(
   { business, now }: Pick<Context, 'business' | 'now'>,
   subscriptionIds: readonly string[],
 ): Promise<void> {
-  if (subscriptionIds.length > 0)
-    await store.noteMovements(tx, business.id, subscriptionIds, { now, day: localDate(now, business.timeZone) })
+  if (subscriptionIds.length === 0) return
+  const day = localDate(now, business.timeZone)
+  await sendAlong(tx, store.noteMovements(tx, business.id, subscriptionIds, { now, day }))
 }
 
 /** How it moved in these days, by currency; without days, in the month so far. */

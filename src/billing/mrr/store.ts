@@ -2,6 +2,7 @@ import type { Db, Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { LocalDate } from '../dates.ts'
 import type { Page } from '../envelope.ts'
+import { among } from '../store-among.ts'
 import { countRows } from '../store-count.ts'
 
 export const movementTypes = ['new', 'expansion', 'contraction', 'churn', 'reactivation'] as const
@@ -37,7 +38,7 @@ export const noteMovements = (
   { now, day }: { now: Date; day: LocalDate },
 ) => tx`
   with present as (
-    ${presentMrr(tx)} where subscription.business_id = ${businessId} and subscription.id = any(${ids as string[]})
+    ${presentMrr(tx)} where subscription.business_id = ${businessId} and subscription.id ${among(tx, ids)}
   ), moved as (
     insert into billing_mrr_movement
       (business_id, subscription_id, no, customer_id, currency, type, amount_minor, mrr_minor, created_at)

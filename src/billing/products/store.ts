@@ -39,8 +39,8 @@ export const lockProduct = (tx: Tx, businessId: string, id: string) =>
   where business_id = ${businessId} and id = ${id} and deleted_at is null for update`.then(first)
 
 export const shareProduct = (tx: Tx, businessId: string, id: string) =>
-  tx<{ id: string }[]>`
-  select id from billing_product
+  tx<ProductRow[]>`
+  select ${columns(tx)} from billing_product
   where business_id = ${businessId} and id = ${id} and deleted_at is null for share`.then(first)
 
 export async function pageOfProducts(db: Db, businessId: string, page: PageRequest): Promise<Page<ProductRow>> {

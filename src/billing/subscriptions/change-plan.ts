@@ -13,6 +13,7 @@ import * as invoices from '../invoices/store.ts'
 import * as lots from '../ledger/store.ts'
 import { requireMethodOf } from '../payment-methods/payment-methods.ts'
 import type { MethodRow } from '../payment-methods/store.ts'
+import type { ProductRow } from '../products/store.ts'
 import { sceneOf } from '../scene.ts'
 import { paymentWithCarried, sendPayment } from '../transactions/attempt.ts'
 import type { TransactionRow } from '../transactions/store.ts'
@@ -38,6 +39,8 @@ export interface Changed {
   subscription: SubscriptionRow
   invoice: InvoiceRow | undefined
   around: Surroundings
+  /** where it was looked at on the way */
+  product: ProductRow | undefined
 }
 
 export async function changePlan(
@@ -54,7 +57,7 @@ export async function changePlan(
   const asked = { request, idempotencyKey: idempotencyKey ?? null }
   const started = await inItsTerm(context, subscriptionId, (tx, locked) => start(tx, context, locked, asked)).catch(
     error => {
-      throw isUniqueViolation(error, 'billing_change_open') ? underWay() : error
+      throw isUniqueViolation(error, 'billing_change_waiting') ? underWay() : error
     },
   )
   if (started === 'scheduled') return look(context, subscriptionId, undefined)
@@ -135,6 +138,7 @@ interface Held {
   payment: TransactionRow
   method: MethodRow | undefined
   around: Surroundings | undefined
+  product: ProductRow | undefined
 }
 
 async function start(
@@ -212,7 +216,7 @@ async function hold(
     () => changes.insertChange(tx, business.id, changeRow(context, drafted, 'open'), drafted.idempotencyKey),
     () => transactions.insertPayments(tx, business.id, [payment]),
   ])
-  return { payment, method, around: aroundOf(facts, quote, drafted.coupon) }
+  return { payment, method, around: aroundOf(facts, quote, drafted.coupon), product: facts.product }
 }
 
 /** What the change names is known already, and can't change while the card is charged; add-ons are looked up where there are any. */
@@ -243,14 +247,15 @@ async function atOnce(tx: Tx, context: Context, facts: ChangeFacts, drafted: Dra
   })
   const subscription = applyChange(scene, facts.row, recallChange(change), { draft: invoice.row, held: false })
   await write(tx, context, scene.deed)
-  return { subscription, invoice: scene.deed.invoices.get(invoice.row.id), around: scene.around }
+  const { around, deed } = scene
+  return { subscription, invoice: deed.invoices.get(invoice.row.id), around, product: facts.product }
 }
 
-async function finish(context: Context, { payment, method, around }: Held): Promise<Changed> {
+async function finish(context: Context, { payment, method, around, product }: Held): Promise<Changed> {
   const outcome = await sendPayment(context, payment, { customerPresent: true, method })
   const settled = await settleKnown(context, { payment, outcome }, around)
   requirePaid(settled.payment)
-  return { subscription: settled.subscription, invoice: settled.invoice, around: settled.scene.around }
+  return { subscription: settled.subscription, invoice: settled.invoice, around: settled.scene.around, product }
 }
 
 /** Until it is paid the old plan stays; a decline leaves nothing behind. */
@@ -280,7 +285,7 @@ async function resume(context: Context, change: changes.ChangeRow): Promise<Chan
     return look(context, subscriptionId, invoiceId ?? undefined)
   const open = await transactions.findOpenPayment(db, business.id, invoiceId)
   if (open && (open.state === 'created' || open.state === 'unknown'))
-    return finish(context, { payment: open, method: undefined, around: undefined })
+    return finish(context, { payment: open, method: undefined, around: undefined, product: undefined })
   const last = open ?? (await transactions.paymentsOf(db, business.id, invoiceId)).at(-1)
   if (last) requirePaid(last)
   return look(context, subscriptionId, invoiceId)
@@ -296,5 +301,6 @@ async function look(
     invoiceId === undefined ? undefined : invoices.findInvoice(db, business.id, invoiceId),
   ])
   const subscription = row ?? fail(notFound('Subscription'))
-  return { subscription, invoice, around: await surroundingsOf(db, business.id, [subscription]) }
+  const around = await surroundingsOf(db, business.id, [subscription])
+  return { subscription, invoice, around, product: undefined }
 }

@@ -191,12 +191,14 @@ export const upgradeDowngrade = endpoint({
   run: async call => {
     const context = await contextOf(call)
     const { db, business, params, body } = call
-    const changed = await changePlan(context, params.subscription_id, body, call.idempotencyKey)
-    const { subscription, invoice, around } = changed
-    const [user, credit, [product], [plan]] = await Promise.all([
+    const [changed, user] = await Promise.all([
+      changePlan(context, params.subscription_id, body, call.idempotencyKey),
       showUser(db, business),
+    ])
+    const { subscription, invoice, around } = changed
+    const [credit, [product], [plan]] = await Promise.all([
       creditOf(context, subscription.customerId),
-      productsByIds(db, business.id, [subscription.productId]),
+      changed.product ? [changed.product] : productsByIds(db, business.id, [subscription.productId]),
       // The plan asked for; of a change at the end of the term it is not the subscription's yet.
       around.plans.has(body.plan_id) ? [around.plans.get(body.plan_id)] : getPlans(db, business.id, [body.plan_id]),
     ])

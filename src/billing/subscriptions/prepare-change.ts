@@ -18,7 +18,7 @@ import * as methods from '../payment-methods/store.ts'
 import { plansByIds } from '../plans/plans.ts'
 import type { PlanRow } from '../plans/store.ts'
 import * as plans from '../plans/store.ts'
-import { shareProduct } from '../products/store.ts'
+import { type ProductRow, shareProduct } from '../products/store.ts'
 import { settingsOf } from '../settings/settings.ts'
 import type { Settings } from '../settings/store.ts'
 import { taxesOf } from './purchase.ts'
@@ -62,6 +62,7 @@ function check(row: SubscriptionRow, plan: PlanRow, request: PlanChangeRequest):
 export interface ChangeFacts {
   row: SubscriptionRow
   customer: CustomerRow
+  product: ProductRow
   /** the plan that is asked for, and the one that it replaces */
   plan: PlanRow
   before: PlanRow
@@ -115,6 +116,7 @@ export async function lookUp(
   return {
     row,
     customer,
+    product,
     plan,
     before: before!,
     addons,

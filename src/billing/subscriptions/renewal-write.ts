@@ -28,10 +28,8 @@ export async function writeSteps(tx: Tx, context: Context, steps: readonly Step[
   const first = fresh.length > 0 ? await invoices.takeNumbers(tx, business.id, fresh.length) : 0n
   const rows = fresh.map(({ row }, i) => issued(row, first + BigInt(i), now))
   const kept = texts.flatMap(text => text.kept ?? [])
-  await inOneTrip([
-    () => invoices.insertInvoices(tx, business.id, rows, kept),
-    () => emit(tx, ...eventsOf(texts, rows)),
-  ])
+  const written = rows.map((row, i) => ({ ...row, subscription: kept[i]! }))
+  await inOneTrip([() => invoices.insertInvoices(tx, business.id, written), () => emit(tx, ...eventsOf(texts, rows))])
   await activateFree(tx, context, steps, around)
   // A plain renewal brings as much a month as before.
   const moved = steps.filter(step => step.wide).map(step => step.row.id)

@@ -38,10 +38,7 @@ export const setChangeState = (
 /** Those that are still to come about: waiting for their card or for the end of the term. */
 export const waitingChanges = (tx: Tx, businessId: string, subscriptionIds: readonly string[]) => tx<ChangeRow[]>`
   select ${columns(tx)} from billing_change
-  where business_id = ${businessId} and subscription_id ${among(tx, subscriptionIds)} and state = 'open'
-  union all
-  select ${columns(tx)} from billing_change
-  where business_id = ${businessId} and subscription_id ${among(tx, subscriptionIds)} and state = 'scheduled'`
+  where business_id = ${businessId} and subscription_id ${among(tx, subscriptionIds)} and state in ('open', 'scheduled')`
 
 export const findScheduled = (db: Db, businessId: string, subscriptionId: string) =>
   db<ChangeRow[]>`

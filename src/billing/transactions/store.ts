@@ -2,6 +2,7 @@ import { type Db, first, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { Page } from '../envelope.ts'
 import { among } from '../store-among.ts'
+import { inserter } from '../store-columns.ts'
 import { countRows } from '../store-count.ts'
 
 export type TransactionState = 'created' | 'pending' | 'unknown' | 'action_required' | 'succeeded' | 'failed' | 'voided'
@@ -89,24 +90,30 @@ export const insertTransactions = (
   )}`
 
 /** Attempts that were just decided; none where the invoice has one under way. Answers which were made. */
-export const insertPayments = (tx: Tx, businessId: string, rows: readonly TransactionRow[]) => {
-  const texts = (name: keyof TransactionRow) => rows.map(row => row[name] as string | null)
-  const moments = (name: 'checkAt' | 'createdAt') => rows.map(row => row[name]?.toISOString() ?? null)
-  return tx<{ id: string }[]>`
-    insert into billing_transaction (business_id, type, state, id, customer_id, subscription_id, product_id, plan_id,
-      invoice_id, carried, gateway, payment_method_id, currency, amount_minor, check_at, created_at, updated_at)
-    select ${businessId}, 'payment', 'created', made.*, made.created_at
-    from unnest(${texts('id')}::text[], ${texts('customerId')}::text[], ${texts('subscriptionId')}::text[],
-      ${texts('productId')}::text[], ${texts('planId')}::text[], ${texts('invoiceId')}::text[],
-      ${rows.map(row => (row.carried ? JSON.stringify(row.carried) : null))}::text[]::jsonb[], ${texts('gateway')}::text[],
-      ${texts('paymentMethodId')}::text[], ${texts('currency')}::text[], ${rows.map(row => String(row.amountMinor))}::int8[],
-      ${moments('checkAt')}::timestamptz[], ${moments('createdAt')}::timestamptz[])
-      as made (id, customer_id, subscription_id, product_id, plan_id, invoice_id, carried, gateway, payment_method_id,
-        currency, amount_minor, check_at, created_at)
-    on conflict (business_id, invoice_id)
-      where type = 'payment' and state in ('created', 'pending', 'unknown', 'action_required') do nothing
-    returning id`
-}
+export const insertPayments = inserter<TransactionRow>(
+  'billing_transaction',
+  {
+    id: ['text', row => row.id],
+    type: ['text', row => row.type],
+    state: ['text', row => row.state],
+    customer_id: ['text', row => row.customerId],
+    subscription_id: ['text', row => row.subscriptionId],
+    product_id: ['text', row => row.productId],
+    plan_id: ['text', row => row.planId],
+    invoice_id: ['text', row => row.invoiceId],
+    carried: ['jsonb', row => row.carried],
+    gateway: ['text', row => row.gateway],
+    payment_method_id: ['text', row => row.paymentMethodId],
+    currency: ['text', row => row.currency],
+    amount_minor: ['int8', row => row.amountMinor],
+    check_at: ['timestamptz', row => row.checkAt],
+    created_at: ['timestamptz', row => row.createdAt],
+    updated_at: ['timestamptz', row => row.createdAt],
+  },
+  `on conflict (business_id, invoice_id)
+     where type = 'payment' and state in ('created', 'pending', 'unknown', 'action_required') do nothing
+   returning id`,
+)
 
 export const saveTransactions = (tx: Tx, businessId: string, rows: readonly TransactionRow[]) => {
   const texts = (name: 'id' | 'state' | 'gatewayRef' | 'description' | 'code' | 'actionUrl') =>
