@@ -7,6 +7,7 @@ import type { InvoiceRow } from './invoices/store.ts'
 import * as invoices from './invoices/store.ts'
 import type { CreditNoteRow } from './invoices/store-credit.ts'
 import * as credit from './invoices/store-credit.ts'
+import { takeNumbers } from './invoices/store-numbers.ts'
 import { type LedgerAct, post } from './ledger/ledger.ts'
 import type { LotRow, LotSpending } from './ledger/store.ts'
 import * as lots from './ledger/store.ts'
@@ -82,7 +83,7 @@ export async function write(tx: Tx, context: Context, deed: Deed): Promise<void>
   await inOneTrip([
     ...allButInvoices(tx, context, deed),
     ...when(deed.issued.length > 0, async () => {
-      first = await invoices.takeNumbers(tx, business.id, deed.issued.length)
+      first = await takeNumbers(tx, business.id, deed.issued.length)
     }),
   ])
   const numbers = new Map(deed.issued.map((id, i) => [id, first + BigInt(i)]))

@@ -106,15 +106,20 @@ export const holesInTime = (db: Db, businessId: string) => db<Found>`
     else period_start <> before_end end
   limit 20`
 
+/** Numbers reserved for a batch that is being written, or that failed, are not missing. */
 export const numberGaps = (db: Db, businessId: string) => db<Found>`
-  select 'INV-' || number || ' after ' || before as what from (
-    select number, lag(number, 1, 0::int8) over (order by number) as before from billing_invoice
-    where business_id = ${businessId} and number is not null
-  ) numbers where number <> before + 1
+  with given as (
+    select number as first, number as last from billing_invoice where business_id = ${businessId} and number is not null
+    union all
+    select first_number, last_number from billing_number_reserve where business_id = ${businessId}
+  )
+  select 'INV-' || first || ' after ' || before as what from (
+    select first, lag(last, 1, 0::int8) over (order by first) as before from given
+  ) numbers where first <> before + 1
   union all
-  select 'counter ' || last_number || ', last ' || coalesce((select max(number) from billing_invoice where business_id = ${businessId}), 0)
+  select 'counter ' || last_number || ', last ' || coalesce((select max(last) from given), 0)
   from billing_invoice_counter where business_id = ${businessId}
-    and last_number <> coalesce((select max(number) from billing_invoice where business_id = ${businessId}), 0)
+    and last_number <> coalesce((select max(last) from given), 0)
   limit 20`
 
 export const overRedeemed = (db: Db, businessId: string) => db<Found>`

@@ -15,6 +15,7 @@ import type { CreditNote, TaxApply } from './schema.ts'
 import type { KeptSubscription } from './show.ts'
 import type { InvoiceRow } from './store.ts'
 import * as store from './store.ts'
+import { takeNumbers } from './store-numbers.ts'
 
 /**
  * An invoice is a draft (`pending`, without number, nothing posted) or issued (`sent` or at once `paid`). The number
@@ -136,7 +137,8 @@ export const issued = (row: InvoiceRow, number: bigint | null, now: Date): Invoi
 export const issueAct = (invoice: NewInvoice, at: Date): LedgerAct => {
   const { row } = invoice
   return {
-    sourceKey: `invoice:${row.id}`,
+    // The key of a renewal is its period: whatever else goes wrong, a period is not billed twice.
+    sourceKey: row.kind === 'renewal' ? `renewal:${row.subscriptionId}:${row.periodNo}` : `invoice:${row.id}`,
     at,
     customerId: row.customerId,
     subscriptionId: row.subscriptionId,
@@ -169,7 +171,7 @@ export async function writeIssued(
       invoices.map(invoice => issueAct(invoice, now)),
     ),
   ])
-  const first = await store.takeNumbers(tx, businessId, invoices.length)
+  const first = await takeNumbers(tx, businessId, invoices.length)
   const rows = invoices.map(({ row }, i) => issued(row, first + BigInt(i), now))
   await store.insertInvoices(tx, businessId, rows)
   return rows

@@ -130,13 +130,6 @@ export async function insertLines(tx: Tx, businessId: string, rows: readonly Lin
   if (rows.length > 0) await insertLineRows(tx, businessId, rows)
 }
 
-/** The next numbers of this business; taken as late as possible, because everyone else waits for the commit. */
-export const takeNumbers = (tx: Tx, businessId: string, count: number) =>
-  tx<{ last: bigint }[]>`
-  insert into billing_invoice_counter (business_id, last_number) values (${businessId}, ${count})
-  on conflict (business_id) do update set last_number = billing_invoice_counter.last_number + ${count}
-  returning last_number as last`.then(rows => only(rows).last - BigInt(count) + 1n)
-
 const mutable = [
   'number',
   'status',

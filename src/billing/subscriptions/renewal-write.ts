@@ -4,6 +4,7 @@ import type { Context } from '../context.ts'
 import { newDeed, write } from '../deed.ts'
 import { inOneTrip, when } from '../in-one-trip.ts'
 import { issueAct, issued } from '../invoices/issue.ts'
+import { numbersForBatch } from '../invoices/numbers.ts'
 import { activate } from '../invoices/receive.ts'
 import * as invoices from '../invoices/store.ts'
 import { type LedgerAct, post } from '../ledger/ledger.ts'
@@ -25,8 +26,8 @@ export async function writeSteps(tx: Tx, context: Context, steps: readonly Step[
   const texts = textsOf(context, steps, around)
   await inOneTrip(allButInvoices(tx, context, steps))
   const fresh = steps.flatMap(step => step.invoice ?? [])
-  const first = fresh.length > 0 ? await invoices.takeNumbers(tx, business.id, fresh.length) : 0n
-  const rows = fresh.map(({ row }, i) => issued(row, first + BigInt(i), now))
+  const numbers = await numbersForBatch(tx, context, fresh.length)
+  const rows = fresh.map(({ row }, i) => issued(row, numbers[i]!, now))
   const kept = texts.flatMap(text => text.kept ?? [])
   const written = rows.map((row, i) => ({ ...row, subscription: kept[i]! }))
   await inOneTrip([() => invoices.insertInvoices(tx, business.id, written), () => emit(tx, ...eventsOf(texts, rows))])
