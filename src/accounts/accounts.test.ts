@@ -98,6 +98,16 @@ describe('clock', () => {
     const live = await w.business()
     expect((await live.account.put('/clock', { now: '2026-01-31T10:00:00.000Z' })).body.code).toBe('not_in_test_mode')
   })
+
+  test('who advances it while another does waits, and goes on from there', async () => {
+    const shop = await w.business({ testMode: true })
+    await shop.account.put('/clock', { now: '2026-01-01T00:00:00.000Z' })
+    const answers = await Promise.all(Array.from({ length: 6 }, () => shop.account.post('/clock/advance', { days: 1 })))
+    expect(answers.map(one => one.body.data?.now).sort()).toEqual(
+      [2, 3, 4, 5, 6, 7].map(day => `2026-01-0${day}T00:00:00.000Z`),
+    )
+    expect((await shop.account.get('/clock')).body.data.now).toBe('2026-01-07T00:00:00.000Z')
+  })
 })
 
 test('the owner says who they are, once for all businesses of the account', async () => {

@@ -122,8 +122,9 @@ export const putClock = endpoint({
   summary: 'Set the test clock',
   body: Type.Object({ now: TimestampText }),
   answer: envelope(ClockSchema),
-  run: async ({ db, business, body }) =>
-    ok('Clock set', { now: await setClock(db, business, new Date(body.now)), testMode: true }),
+  effects: 'outside',
+  run: async ({ platform, business, body }) =>
+    ok('Clock set', { now: await setClock(platform, business, new Date(body.now)), testMode: true }),
 })
 
 /** The only endpoint that needs to know what the services do in time. */
@@ -137,13 +138,11 @@ export const advance = (keepers: () => readonly TimeKeeper[]) =>
     }),
     answer: envelope(ClockSchema),
     effects: 'outside',
-    run: async ({ db, business, body }) => {
+    run: async ({ platform, business, body }) => {
       const { to, days = 0, hours = 0 } = body
       if (to === undefined && body.days === undefined && body.hours === undefined)
         throw badRequest('validation_failed', 'Give to, or days and hours.', [{ field: 'to', message: 'is required' }])
-      const target = to
-        ? new Date(to)
-        : new Date((await nowFor(db, business)).getTime() + (days * 24 + hours) * 3_600_000)
-      return ok('Clock advanced', { now: await advanceClock(db, keepers(), business, target), testMode: true })
+      const target = (now: Date) => (to ? new Date(to) : new Date(now.getTime() + (days * 24 + hours) * 3_600_000))
+      return ok('Clock advanced', { now: await advanceClock(platform, keepers(), business, target), testMode: true })
     },
   })

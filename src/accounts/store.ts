@@ -1,5 +1,5 @@
 import type { Business } from '../platform/business.ts'
-import { type Db, first, only } from '../platform/database.ts'
+import { type Db, first, only, type Tx } from '../platform/database.ts'
 import type { KeyService } from './keys.ts'
 
 export interface UserRow {
@@ -86,6 +86,14 @@ export const updateBusiness = (
 
 export const setClock = (db: Db, businessId: string, now: Date) => db`
   update account_business set clock_now = ${now} where id = ${businessId}`
+
+/** For as long as the transaction lasts, however long it has nothing to say. */
+export const tryLockClock = (tx: Tx, businessId: string) =>
+  tx<{ locked: boolean }[]>`
+  select set_config('idle_in_transaction_session_timeout', '0', true),
+    pg_try_advisory_xact_lock(hashtextextended(${`account_clock ${businessId}`}, 0)) as locked`.then(
+    rows => only(rows).locked,
+  )
 
 export const clockIsSet = (db: Db, businessId: string) =>
   db<{ set: boolean }[]>`

@@ -20,7 +20,7 @@ export async function buildPlatform(
   const { databaseUrl, masterKey, worker } = options
   const log = options.log ?? createLog(config.logLevel)
   const metrics = createMetrics()
-  const pools: Pool[] = []
+  const pools = new Set<Pool>()
   const open = (url: string, name: string, max: number) => {
     const pool = connect(url, {
       name,
@@ -28,7 +28,7 @@ export async function buildPlatform(
       statementTimeoutMs: config.statementTimeoutMs,
       onNotice: message => log.debug({ message }, 'database notice'),
     })
-    pools.push(pool)
+    pools.add(pool)
     return pool
   }
   const db = open(databaseUrl, 'requests', config.poolSize)
@@ -48,8 +48,15 @@ export async function buildPlatform(
     replica: config.replicaUrl ? open(config.replicaUrl, 'replica', config.poolSize) : db,
     connect(connectOptions) {
       const pool = connect(databaseUrl, connectOptions)
-      pools.push(pool)
-      return pool
+      pools.add(pool)
+      const end = pool.end.bind(pool)
+      // Who opened a pool may end it long before the program does; remembering it would hold all that it ever held.
+      return Object.assign(pool, {
+        end: async (how?: { timeout?: number }) => {
+          pools.delete(pool)
+          await end(how)
+        },
+      })
     },
     jobs,
     secrets,
@@ -62,7 +69,7 @@ export async function buildPlatform(
       await jobs.stop()
       for (const act of lastActs) await act().catch(error => log.error({ err: error }, 'a last act failed'))
       await Promise.all(outbounds.map(outbound => outbound.close()))
-      await Promise.all(pools.map(pool => pool.end({ timeout: 5 })))
+      await Promise.all([...pools].map(pool => pool.end({ timeout: 5 })))
     },
   }
 }

@@ -147,6 +147,22 @@ describe('over SMTP', () => {
     expect(sink.received[0]?.from).toBe('news@shop.example')
   })
 
+  test('with a test clock, mail for a server that is down is tried in its time, together, and given up after a day', async () => {
+    const shop = await house.business({ testMode: true })
+    const serverId = await addServer(shop, { port: 1 })
+    await house.db`insert into email_server_health (business_id, server_id, failures, open_until, updated_at)
+      values (${shop.id}, ${serverId}, 5, now() + interval '15 minutes', now())`
+    await shop.account.put('/clock', { now: '2026-05-01T00:00:00Z' })
+    const campaignId = await makeCampaign(shop)
+    for (const name of ['a', 'b', 'c']) await toPeople(shop, campaignId, [`${name}@example.com`])
+    await drain(shop)
+    const deferrals = await house.db`select next_at from email_deferral where business_id = ${shop.id}`
+    expect(deferrals.map(row => row.next_at.toISOString())).toEqual(Array(3).fill('2026-05-01T00:20:00.000Z'))
+    const advanced = await shop.account.post('/clock/advance', { days: 60 })
+    expect(advanced).toMatchObject({ status: 200, body: { data: { now: '2026-06-30T00:00:00.000Z' } } })
+    expect(await states(shop)).toEqual({ failed: 3 })
+  })
+
   test('later is later, never is never, and only what is the recipient’s fault suppresses', async () => {
     const shop = await house.business({ testMode: true })
     let greylisting = true

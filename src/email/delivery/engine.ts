@@ -59,10 +59,11 @@ export function createEngine(platform: Platform, options: EngineOptions = {}): E
     if (parts) return parts
     resultsPool = platform.connect({ name: 'results', max: 4 })
     const results = createResultLog(resultsPool as unknown as Platform['db'], log)
-    const outcomes = createOutcomes({ results, now, ...(options.deferMs && { deferMs: options.deferMs }) })
+    const present = { now, hasTestClock: (businessId: string) => clocks.has(businessId) }
+    const outcomes = createOutcomes({ results, ...present, ...(options.deferMs && { deferMs: options.deferMs }) })
     parts = {
       outcomes,
-      routing: createRouting(platform, db(), outcomes, now),
+      routing: createRouting(platform, db(), outcomes, present),
       contexts: createSendContexts(db(), platform),
     }
     return parts

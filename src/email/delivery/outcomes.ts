@@ -25,14 +25,19 @@ export interface Refusal {
   retry?: boolean
 }
 
-export interface OutcomeOptions {
-  results: ResultLog
-  /** the present of the business */
+/** The time that a business lives in, as the engine knows it. */
+export interface Present {
   now(businessId: string): Date
+  /** stands still between two moments that fall due */
+  hasTestClock(businessId: string): boolean
+}
+
+export interface OutcomeOptions extends Present {
+  results: ResultLog
   deferMs?: typeof deferralMs
 }
 
-export function createOutcomes({ results, now, deferMs = deferralMs }: OutcomeOptions): Outcomes {
+export function createOutcomes({ results, now, hasTestClock, deferMs = deferralMs }: OutcomeOptions): Outcomes {
   const final = async (item: Item, row: Pick<FinalRow, 'state' | 'class' | 'code' | 'reply' | 'serverId'>) => {
     const { deliveryId, subscriberId, email } = item.person
     const { businessId, block } = item.batch
@@ -77,8 +82,12 @@ export function createOutcomes({ results, now, deferMs = deferralMs }: OutcomeOp
     async refused(item, refusal) {
       const { reply, stage, serverId } = refusal
       const verdict = refusal.class ? { class: refusal.class, retry: refusal.retry ?? true } : classify(reply, stage)
-      const at = now(item.batch.businessId)
-      const nextAt = new Date(at.getTime() + deferMs(item.attempts + 1, { class: verdict.class, reply: reply.text }))
+      const { businessId } = item.batch
+      const at = now(businessId)
+      const why = { class: verdict.class, reply: reply.text }
+      // A test clock stops at every moment that falls due: what was deferred together is best tried together.
+      const waitMs = hasTestClock(businessId) ? deferMs(item.attempts + 1, why, 0) : deferMs(item.attempts + 1, why)
+      const nextAt = new Date(at.getTime() + waitMs)
       const expiresAt = item.expiresAt ?? new Date(at.getTime() + patienceMs(item.batch.lane))
       const entry = { class: verdict.class, code: reply.code, reply: reply.text, serverId }
       if (verdict.retry && nextAt < expiresAt) return defer(item, { ...entry, nextAt, tried: true })

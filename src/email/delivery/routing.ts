@@ -6,7 +6,7 @@ import { classify } from './classify.ts'
 import type { CompiledMessage } from './compile-message.ts'
 import { createSigner, type Signer } from './dkim.ts'
 import { createMxGroups } from './mx-groups.ts'
-import type { Outcomes } from './outcomes.ts'
+import type { Outcomes, Present } from './outcomes.ts'
 import type { SendContext } from './send-context.ts'
 import { createServerQueue, type QueueSettings, type ServerQueue } from './server-queue.ts'
 import * as servers from './store-servers.ts'
@@ -33,12 +33,7 @@ const slowRules: readonly { words: RegExp; perMinute: number; forMs: number }[] 
   { words: /./, perMinute: 30, forMs: 10 * 60_000 },
 ]
 
-export function createRouting(
-  platform: Platform,
-  db: Db,
-  outcomes: Outcomes,
-  now: (businessId: string) => Date,
-): Routing {
+export function createRouting(platform: Platform, db: Db, outcomes: Outcomes, { now, hasTestClock }: Present): Routing {
   const queues = new Map<string, ServerQueue>()
   const known = new Map<string, { at: number; rows: servers.ServerRow[]; sends: Set<string> }>()
   const signers = new Map<string, Signer>()
@@ -129,7 +124,13 @@ export function createRouting(
   const soon = (businessId: string, ms = 60_000) => new Date(now(businessId).getTime() + ms)
   const unreachable = (error: string) => ({
     class: 'network' as const,
-    reply: `no delivery server is reachable: ${error}`,
+    reply: error ? `no delivery server is reachable: ${error}` : 'no delivery server is reachable',
+  })
+  const notReached = (error: string) => ({
+    reply: { code: 0, text: unreachable(error).reply },
+    stage: 'MAIL' as const,
+    class: 'network' as const,
+    retry: true,
   })
 
   const broken = async (
@@ -168,6 +169,9 @@ export function createRouting(
     }
     for (const [row, own] of groups) {
       if (row) await paced(send, row, own)
+      // The breaker goes by the world's clock, which hardly moves while a test clock is advanced over days.
+      else if (hasTestClock(send.businessId))
+        for (const item of own) void outcomes.refused(item, { ...notReached(error), serverId: named })
       else {
         const waitMs = Math.max(5_000, ...rows.map(one => (one.openUntil?.getTime() ?? 0) - Date.now()))
         for (const item of own) void outcomes.putOff(item, soon(send.businessId, waitMs), unreachable(error))
