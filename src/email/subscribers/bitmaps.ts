@@ -25,42 +25,28 @@ export function keysOf(facets: Facets | undefined): string[] {
   return keys
 }
 
-export interface MaskRow {
-  key: string
-  block: number
-  set: string
-  clear: string
+/** Who comes into or leaves which set: a block of it and the place within. */
+export interface SetChanges {
+  keys: string[]
+  blocks: number[]
+  places: number[]
+  /** 1: comes in, 0: leaves */
+  members: number[]
 }
 
-/** Collects bits to set and to clear, a pair of masks for each block touched. */
-export class BlockMasks {
-  readonly #masks = new Map<string, { key: string; block: number; set: Buffer; clear: Buffer }>()
-
-  change(slot: number, before: readonly string[], after: readonly string[]): void {
-    for (const key of after) if (!before.includes(key)) mark(this.#mask(key, slot).set, slot)
-    for (const key of before) if (!after.includes(key)) mark(this.#mask(key, slot).clear, slot)
+export function noteSetChanges(
+  changes: SetChanges,
+  { slot, before, after }: { slot: number; before?: Facets; after?: Facets },
+): void {
+  const [had, has] = [keysOf(before), keysOf(after)]
+  const note = (key: string, member: 0 | 1) => {
+    changes.keys.push(key)
+    changes.blocks.push(Math.floor(slot / blockBits))
+    changes.places.push(slot % blockBits)
+    changes.members.push(member)
   }
-
-  /** As hexadecimal bit texts, in the order in which blocks are locked. */
-  rows(): MaskRow[] {
-    return [...this.#masks.values()].map(({ key, block, set, clear }) => ({
-      key,
-      block,
-      set: `x${set.toString('hex')}`,
-      clear: `x${clear.toString('hex')}`,
-    }))
-  }
-
-  #mask(key: string, slot: number) {
-    const block = Math.floor(slot / blockBits)
-    const name = `${key}/${block}`
-    let mask = this.#masks.get(name)
-    if (!mask) {
-      mask = { key, block, set: Buffer.alloc(blockBytes), clear: Buffer.alloc(blockBytes) }
-      this.#masks.set(name, mask)
-    }
-    return mask
-  }
+  for (const key of has) if (!had.includes(key)) note(key, 1)
+  for (const key of had) if (!has.includes(key)) note(key, 0)
 }
 
 /** The sets of a block that nobody was in before. */

@@ -1,6 +1,6 @@
 import type { Database, Tx } from '../../platform/database.ts'
 import { leadScoreSettings } from '../lead-score/lead-score.ts'
-import { BlockMasks, keysOf } from './bitmaps.ts'
+import { noteSetChanges, type SetChanges } from './bitmaps.ts'
 import { type Change, type Facets, isEngaged } from './facets.ts'
 import * as store from './store-fold.ts'
 import { addTodo } from './store-grams.ts'
@@ -47,9 +47,9 @@ export async function foldBatchIn(tx: Tx, businessId: string, engagedAsOf: Date)
   const counts = new Counts({ hotFrom, coldTo, engagedAsOf })
   for (const change of changes) counts.add(change)
   await store.addCounts(tx, businessId, counts.rows())
-  const masks = new BlockMasks()
-  for (const { slot, before, after } of netChanges(changes)) masks.change(slot, keysOf(before), keysOf(after))
-  await store.applyMasks(tx, businessId, masks.rows())
+  const sets: SetChanges = { keys: [], blocks: [], places: [], members: [] }
+  for (const change of netChanges(changes)) noteSetChanges(sets, change)
+  await store.changeSets(tx, businessId, sets)
   const texts = new Map<number, string | null>()
   for (const { slot, textChanged, oldText } of changes) if (textChanged && !texts.has(slot)) texts.set(slot, oldText)
   if (texts.size > 0)

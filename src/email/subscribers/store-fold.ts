@@ -1,8 +1,8 @@
 import { type Db, first } from '../../platform/database.ts'
-import type { MaskRow } from './bitmaps.ts'
-import { blockBits } from './bitmaps.ts'
+import type { SetChanges } from './bitmaps.ts'
 import { type Change, engagedDays, type Facets } from './facets.ts'
 import type { Status } from './schema.ts'
+import type { Fragment } from './store-changes.ts'
 
 export interface CountRow {
   kind: 'all' | 'list' | 'tag' | 'score'
@@ -95,20 +95,29 @@ export const addCounts = (db: Db, businessId: string, rows: CountRow[]) => db`
     complaint = c.complaint + excluded.complaint, score_sum = c.score_sum + excluded.score_sum, hot = c.hot + excluded.hot,
     cold = c.cold + excluded.cold, engaged = c.engaged + excluded.engaged, updated_at = greatest(c.updated_at, excluded.updated_at)`
 
-const empty = (db: Db) => db`repeat('0', ${blockBits})::bit(8192)`
+const nobody = (db: Db) => db`0::bit(8192)`
 
-export async function applyMasks(db: Db, businessId: string, rows: MaskRow[]): Promise<void> {
-  if (rows.length === 0) return
-  const [keys, blocks] = [rows.map(row => row.key), rows.map(row => row.block)]
+/** Only places travel to the database, which makes masks of them: a block is a kilobyte, and most changes are a bit in one. */
+export async function changeSets(
+  db: Db,
+  businessId: string,
+  { keys, blocks, places, members }: SetChanges,
+): Promise<void> {
+  if (keys.length === 0) return
+  const mask = (condition: Fragment) =>
+    db`coalesce(bit_or(set_bit(${nobody(db)}, place, 1)) filter (where ${condition}), ${nobody(db)})`
   await db`
+    with masks as materialized (
+      select key collate "C" as key, block, ${mask(db`member = 1`)} as added, ${mask(db`member = 0`)} as removed
+      from unnest(${keys}::text[], ${blocks}::int[], ${places}::int[], ${members}::int[]) as c (key, block, place, member)
+      group by key, block
+    ), changed as (
+      update email_bitmap b set bits = (b.bits | m.added) & ~m.removed from masks m
+      where b.business_id = ${businessId} and b.key = m.key and b.block = m.block
+      returning b.key, b.block
+    )
     insert into email_bitmap (business_id, key, block, bits)
-    select ${businessId}, key, block, ${empty(db)} from unnest(${keys}::text[], ${blocks}::int[]) as m (key, block)
-    on conflict do nothing`
-  await db`
-    update email_bitmap b set bits = (b.bits | m.mask_set::bit(8192)) & ~m.mask_clear::bit(8192)
-    from unnest(${keys}::text[], ${blocks}::int[], ${rows.map(row => row.set)}::text[], ${rows.map(row => row.clear)}::text[])
-      as m (key, block, mask_set, mask_clear)
-    where b.business_id = ${businessId} and b.key = m.key and b.block = m.block`
+    select ${businessId}, key, block, added from masks where (key, block) not in (select key, block from changed)`
 }
 
 /** Sets of a block that nobody was in before. */
