@@ -5,11 +5,15 @@ import * as store from './store.ts'
 
 export const fieldKinds = ['text', 'number', 'boolean', 'date', 'url'] as const
 
-export interface CustomField {
-  _id: string
-  name: string
+/** What values of a field are checked and compared by. */
+export interface FieldDefinition {
   key: string
   type: (typeof fieldKinds)[number]
+}
+
+export interface CustomField extends FieldDefinition {
+  _id: string
+  name: string
   createdAt: Date
   updatedAt: Date
 }
@@ -69,7 +73,7 @@ export async function removeCustomField(db: Database, businessId: string, id: st
 }
 
 /** Values given for fields: the wrong ones are named, nulls remove. */
-export function checkCustomFields(values: Record<string, unknown>, known: readonly CustomField[]): void {
+export function checkCustomFields(values: Record<string, unknown>, known: readonly FieldDefinition[]): void {
   const errors = Object.entries(values).flatMap(([key, value]) => {
     const field = known.find(one => one.key === key)
     if (!field)

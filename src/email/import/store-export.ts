@@ -1,5 +1,5 @@
 import type { Db } from '../../platform/database.ts'
-import type { CustomField } from '../custom-fields/custom-fields.ts'
+import type { FieldDefinition } from '../custom-fields/custom-fields.ts'
 import type { RuleContext } from '../segments/store-rules.ts'
 import type { Filter } from '../subscribers/filter.ts'
 import type { Fragment } from '../subscribers/store-changes.ts'
@@ -16,7 +16,7 @@ export const leadingColumns = [
   'leadScore',
   'status',
 ]
-export const trailingColumns = (customFields: readonly CustomField[]) => [
+export const trailingColumns = (customFields: readonly FieldDefinition[]) => [
   'source',
   ...customFields.map(field => `customFields.${field.key}`),
   'createdAt',

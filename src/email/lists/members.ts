@@ -1,11 +1,10 @@
 import type { Business } from '../../platform/business.ts'
-import { nowFor } from '../../platform/clock.ts'
 import type { Database, Tx } from '../../platform/database.ts'
 import { emit } from '../../platform/events.ts'
-import { fail, notFound } from '../../platform/problem.ts'
+import { notFound } from '../../platform/problem.ts'
 import type { SubscriberKey } from '../subscribers/schema.ts'
-import { update } from '../subscribers/store.ts'
-import { findSubscriber, readingOf } from '../subscribers/view.ts'
+import { type SubscriberRow, update } from '../subscribers/store.ts'
+import { type Reading, readingOf, toSubscriber } from '../subscribers/view.ts'
 import * as store from './store.ts'
 
 export interface MembershipChange {
@@ -38,23 +37,23 @@ async function changeLists(
   who: SubscriberKey,
   ids: { add: string[]; remove: string[] },
 ): Promise<MembershipChange> {
-  const now = await nowFor(db, business)
+  const reading = await readingOf(db, business)
   return db.begin(async tx => {
     const known = await store.byIds(tx, business.id, [...ids.add, ...ids.remove])
     const numbers = (wanted: string[]) => known.filter(list => wanted.includes(list.id)).map(list => list.number)
     const [toAdd, toRemove] = [numbers(ids.add), numbers(ids.remove)]
-    const changed = await update(tx, business.id, who, { listsToAdd: toAdd, listsToRemove: toRemove }, now)
+    const changed = await update(tx, reading, who, { listsToAdd: toAdd, listsToRemove: toRemove })
     if (!changed) throw notFound('Subscriber')
     if (ids.add.length > 0 && toAdd.length === 0) throw notFound('List')
-    const names = await namesOf(tx, business.id, [...changed.oldLists, ...changed.lists])
-    if (changed.oldLists.length !== changed.lists.length || changed.oldLists.some(one => !changed.lists.includes(one)))
-      await tell(tx, business, changed.id, now)
+    const { oldListNumbers: before, listNumbers: after } = changed
+    const names = await namesOf(tx, business.id, [...before, ...after])
+    if (before.length !== after.length || before.some(one => !after.includes(one))) await tell(tx, reading, changed)
     return {
-      subscriberId: changed.id,
+      subscriberId: changed._id,
       email: changed.email,
-      addedLists: names(changed.lists.filter(one => !changed.oldLists.includes(one))),
-      removedLists: names(changed.oldLists.filter(one => !changed.lists.includes(one))),
-      currentLists: names(changed.lists),
+      addedLists: names(after.filter(one => !before.includes(one))),
+      removedLists: names(before.filter(one => !after.includes(one))),
+      currentLists: names(after),
     }
   })
 }
@@ -65,7 +64,12 @@ async function namesOf(tx: Tx, businessId: string, numbers: number[]) {
   return (wanted: number[]) => wanted.flatMap(number => names.get(number) ?? [])
 }
 
-async function tell(tx: Tx, business: Business, id: string, now: Date): Promise<void> {
-  const data = (await findSubscriber(tx, await readingOf(tx, business), { id })) ?? fail(notFound('Subscriber'))
-  await emit(tx, { businessId: business.id, type: 'subscriber_update', source: 'api', objectId: id, data, at: now })
-}
+const tell = (tx: Tx, reading: Reading, changed: SubscriberRow) =>
+  emit(tx, {
+    businessId: reading.businessId,
+    type: 'subscriber_update',
+    source: 'api',
+    objectId: changed._id,
+    data: toSubscriber(reading, changed),
+    at: reading.now,
+  })

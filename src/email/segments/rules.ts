@@ -1,5 +1,5 @@
 import { badRequest, type FieldError } from '../../platform/problem.ts'
-import type { CustomField } from '../custom-fields/custom-fields.ts'
+import type { FieldDefinition } from '../custom-fields/custom-fields.ts'
 
 /**
  * A segment is a tree: a group matches when all, any or none of its conditions do; a condition compares one field.
@@ -64,7 +64,7 @@ export const fieldTypes: Record<string, FieldType> = {
   tags: 'set',
   lists: 'set',
 }
-const customTypes: Record<CustomField['type'], FieldType> = {
+const customTypes: Record<FieldDefinition['type'], FieldType> = {
   text: 'text',
   url: 'text',
   number: 'number',
@@ -86,7 +86,7 @@ export const maxDepth = 5
 export const maxConditions = 100
 const maxValues = 1_000
 
-export function typeOfField(field: string, customFields: readonly CustomField[]): FieldType | undefined {
+export function typeOfField(field: string, customFields: readonly FieldDefinition[]): FieldType | undefined {
   if (Object.hasOwn(fieldTypes, field)) return fieldTypes[field]
   const key = customKey(field)
   const custom = customFields.find(one => one.key === key)
@@ -97,7 +97,7 @@ export const customKey = (field: string) =>
   field.startsWith('customFields.') ? field.slice('customFields.'.length) : undefined
 
 /** Checks a tree that came from outside and answers it without anything that does not belong there. */
-export function readRules(given: unknown, customFields: readonly CustomField[]): Group {
+export function readRules(given: unknown, customFields: readonly FieldDefinition[]): Group {
   const errors: FieldError[] = []
   let conditions = 0
   const fault = (field: string, message: string) => {
@@ -150,7 +150,7 @@ type Fault = (field: string, message: string) => void
 function readCondition(
   node: Record<string, unknown>,
   path: string,
-  customFields: readonly CustomField[],
+  customFields: readonly FieldDefinition[],
   fault: Fault,
 ): Condition {
   const field = typeof node.field === 'string' ? node.field : ''

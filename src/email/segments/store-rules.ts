@@ -1,13 +1,13 @@
 import type { PendingQuery, Row } from 'postgres'
 import type { Db } from '../../platform/database.ts'
-import type { CustomField } from '../custom-fields/custom-fields.ts'
+import type { FieldDefinition } from '../custom-fields/custom-fields.ts'
 import { type Condition, customKey, type FieldType, type Group, isGroup, typeOfField } from './rules.ts'
 
 type Fragment = PendingQuery<Row[]>
 
 export interface RuleContext {
   businessId: string
-  customFields: readonly CustomField[]
+  customFields: readonly FieldDefinition[]
   now: Date
 }
 

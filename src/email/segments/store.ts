@@ -3,10 +3,13 @@ import { type Db, first, only } from '../../platform/database.ts'
 import type { Group } from './rules.ts'
 import { type RuleContext, ruleCondition } from './store-rules.ts'
 
-export interface SegmentRow {
+export interface SegmentRule {
   id: string
   name: string
   rules: Group
+}
+
+export interface SegmentRow extends SegmentRule {
   createdAt: Date
   updatedAt: Date
 }
@@ -24,13 +27,13 @@ export const find = (db: Db, businessId: string, id: string) =>
 export const byIds = (db: Db, businessId: string, ids: string[]) => db<SegmentRow[]>`
   select ${columns(db)} from email_segment where business_id = ${businessId} and id = any(${ids}::text[]) order by id`
 
-export const insert = (db: Db, businessId: string, segment: { id: string; name: string; rules: Group }, now: Date) =>
+export const insert = (db: Db, businessId: string, segment: SegmentRule, now: Date) =>
   db<SegmentRow[]>`
   insert into email_segment (business_id, id, name, rules, created_at, updated_at)
   values (${businessId}, ${segment.id}, ${segment.name}, ${db.json(segment.rules as never)}, ${now}, ${now})
   returning ${columns(db)}`.then(only)
 
-export const update = (db: Db, businessId: string, segment: { id: string; name: string; rules: Group }, now: Date) =>
+export const update = (db: Db, businessId: string, segment: SegmentRule, now: Date) =>
   db<SegmentRow[]>`
   update email_segment set name = ${segment.name}, rules = ${db.json(segment.rules as never)}, updated_at = ${now}
   where business_id = ${businessId} and id = ${segment.id} returning ${columns(db)}`.then(first)
@@ -40,7 +43,7 @@ export const remove = (db: Db, businessId: string, id: string) =>
   delete from email_segment where business_id = ${businessId} and id = ${id} returning ${columns(db)}`.then(first)
 
 /** One pass over the subscribers counts every segment given. */
-export async function counts(db: Db, context: RuleContext, segments: readonly SegmentRow[]): Promise<number[]> {
+export async function counts(db: Db, context: RuleContext, segments: readonly SegmentRule[]): Promise<number[]> {
   if (segments.length === 0) return []
   const sums = segments.map(segment => db`count(*) filter (where ${ruleCondition(db, context, segment.rules)})::int`)
   const row = await db<{ counts: number[] }[]>`
@@ -50,7 +53,7 @@ export async function counts(db: Db, context: RuleContext, segments: readonly Se
 }
 
 /** Expression over `s`: names of the segments it belongs to. */
-export const namesExpression = (db: Db, context: RuleContext, segments: readonly SegmentRow[]): PendingQuery<Row[]> =>
+export const namesExpression = (db: Db, context: RuleContext, segments: readonly SegmentRule[]): PendingQuery<Row[]> =>
   segments.length === 0
     ? db`array[]::text[]`
     : db`array_remove(array[${joined(

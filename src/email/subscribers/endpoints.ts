@@ -5,7 +5,7 @@ import { pageCount, pageRequest } from '../../platform/page.ts'
 import { invalidField } from '../../platform/problem.ts'
 import { envelope, ok } from '../envelope.ts'
 import { isEmail } from './email-address.ts'
-import { readFilter } from './filter.ts'
+import { filterOf, findNumbers } from './filter.ts'
 import { inOneSnapshot, pageOfIds } from './pages.ts'
 import {
   DeletionSchema,
@@ -55,14 +55,9 @@ export const list = endpoint({
   answer: envelope(SubscriberPageSchema),
   run: ({ db, business, query }) =>
     inOneSnapshot(db, async tx => {
-      const reading = await readingOf(tx, business)
       const page = pageRequest(query)
-      const { total, ids } = await pageOfIds(
-        tx,
-        reading,
-        await readFilter(tx, business.id, query, reading.segments),
-        page,
-      )
+      const [reading, numbers] = await Promise.all([readingOf(tx, business), findNumbers(tx, business.id, query)])
+      const { total, ids } = await pageOfIds(tx, reading, filterOf(query, numbers, reading.segments), page)
       const subscribers = await subscribersByIds(tx, reading, ids)
       const totalPages = pageCount(total, page.limit)
       return ok('Subscribers', {

@@ -1,6 +1,6 @@
 import type { Db } from '../../platform/database.ts'
 import { invalidField } from '../../platform/problem.ts'
-import type { SegmentRow } from '../segments/store.ts'
+import type { SegmentRule } from '../segments/store.ts'
 import { type FilterQuery, maxScore, type Status } from './schema.ts'
 import * as store from './store-filter.ts'
 
@@ -10,27 +10,38 @@ export interface Filter {
   status?: Status
   listNumbers?: number[]
   tagNumbers?: number[]
-  segments?: SegmentRow[]
+  segments?: SegmentRule[]
   scoreMin?: number
   scoreMax?: number
 }
 
-export async function readFilter(
+export const readFilter = async (
   db: Db,
   businessId: string,
   query: FilterQuery,
-  segments: readonly SegmentRow[],
-): Promise<Filter> {
-  const lists = namesToFind(query.lists)
-  const tags = namesToFind(query.tags)
+  segments: readonly SegmentRule[],
+): Promise<Filter> => filterOf(query, await findNumbers(db, businessId, query), segments)
+
+export type NamedNumbers = Pick<Filter, 'listNumbers' | 'tagNumbers'>
+
+/** What the names of lists and tags in a query stand for. */
+export async function findNumbers(db: Db, businessId: string, query: FilterQuery): Promise<NamedNumbers> {
+  const [lists, tags] = [namesToFind(query.lists), namesToFind(query.tags)]
+  const [listNumbers, tagNumbers] = await Promise.all([
+    lists && store.listNumbers(db, businessId, lists),
+    tags && store.tagNumbers(db, businessId, tags),
+  ])
+  return { ...(listNumbers && { listNumbers }), ...(tagNumbers && { tagNumbers }) }
+}
+
+export function filterOf(query: FilterQuery, numbers: NamedNumbers, segments: readonly SegmentRule[]): Filter {
   const wanted = namesToFind(query.segments)?.map(name => name.toLowerCase())
   const search = query.search?.trim()
   const [scoreMin, scoreMax] = [score(query.leadScoreMin), score(query.leadScoreMax)]
   return {
+    ...numbers,
     ...(search && { search }),
     ...(query.status && { status: query.status }),
-    ...(lists && { listNumbers: await store.listNumbers(db, businessId, lists) }),
-    ...(tags && { tagNumbers: await store.tagNumbers(db, businessId, tags) }),
     ...(wanted && {
       segments: segments.filter(one => wanted.includes(one.name.toLowerCase()) || wanted.includes(one.id)),
     }),

@@ -1,4 +1,4 @@
-import type { Database, Db } from '../../platform/database.ts'
+import { type Database, type Db, sendAlong } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { RuleContext } from '../segments/store-rules.ts'
 import { slotsIn } from './bitmaps.ts'
@@ -93,6 +93,6 @@ const hasSearch = (filter: Filter): filter is Filter & { search: string } => fil
 /** Total and page must come from one moment, or a page could disagree with its own total. */
 export const inOneSnapshot = <T>(db: Database, read: (db: Db) => Promise<T>): Promise<T> =>
   db.begin(async tx => {
-    await store.holdSnapshot(tx)
+    await sendAlong(tx, store.holdSnapshot(tx))
     return read(tx)
   })

@@ -1,5 +1,5 @@
 import { type Db, only } from '../../platform/database.ts'
-import type { SegmentRow } from '../segments/store.ts'
+import type { SegmentRule } from '../segments/store.ts'
 import { everyoneKey, listKey, scoreBase, scoreBits, scoreKey, statusKey, tagKey } from './bitmaps.ts'
 import type { RuleNumbers, SetRule } from './sets.ts'
 import type { Fragment } from './store-changes.ts'
@@ -200,7 +200,7 @@ export const loggedSlots = async (db: Db, businessId: string) =>
 export async function ruleNumbers(
   db: Db,
   businessId: string,
-  segments: readonly SegmentRow[] | undefined,
+  segments: readonly SegmentRule[] | undefined,
 ): Promise<RuleNumbers> {
   if (!segments || segments.length === 0) return { tags: new Map(), listNames: new Map(), listIds: new Map() }
   const tags = await db<

@@ -1,5 +1,5 @@
 import { type Db, first } from '../../platform/database.ts'
-import type { SegmentRow } from '../segments/store.ts'
+import type { SegmentRule } from '../segments/store.ts'
 import { namesExpression } from '../segments/store.ts'
 import type { RuleContext } from '../segments/store-rules.ts'
 import type { Status, SubscriberKey } from './schema.ts'
@@ -40,37 +40,45 @@ export interface SubscriberRow {
   updatedAt: Date
 }
 
-const wholeRows = (db: Db, context: RuleContext, segments: readonly SegmentRow[], where: Fragment) => db<
-  SubscriberRow[]
->`
-  select s.id as "_id", s.email, s.first_name as "firstName", s.last_name as "lastName", s.mobile, s.lead_score as "leadScore",
+/** A row shows the segments that it belongs to, so all of them are asked. */
+export interface RowContext extends RuleContext {
+  segments: readonly SegmentRule[]
+}
+
+const tagNames = (db: Db) => db`
+  array_remove(array(select (select t.name from email_tag t where t.business_id = s.business_id and t.number = n) from unnest(s.tag_numbers) n), null)`
+const listNames = (db: Db) => db`
+  array_remove(array(select (select l.name from email_list l where l.business_id = s.business_id and l.number = n) from unnest(s.list_numbers) n), null)`
+
+/** Expressions over `s`, the activity `a` and the suppression `p`. */
+const wholeRow = (db: Db, context: RowContext) => db`
+  s.id as "_id", s.email, s.first_name as "firstName", s.last_name as "lastName", s.mobile, s.lead_score as "leadScore",
     s.date_of_birth as "dateOfBirth", s.status, s.country, s.city, s.source, s.custom_fields as "customFields",
-    case when s.tag_numbers = '{}' then '{}' else array(select t.name from unnest(s.tag_numbers) with ordinality as n (number, place)
-      join email_tag t on t.business_id = s.business_id and t.number = n.number order by n.place) end as tags,
-    case when s.list_numbers = '{}' then '{}' else array(select l.name from unnest(s.list_numbers) with ordinality as n (number, place)
-      join email_list l on l.business_id = s.business_id and l.number = n.number order by n.place) end as lists,
-    ${namesExpression(db, context, segments)} as segments,
+    ${tagNames(db)} as tags, ${listNames(db)} as lists,
+    ${namesExpression(db, context, context.segments)} as segments,
     coalesce(a.activity, '[]') as activity, coalesce(a.campaigns, '[]') as campaigns, ${mailedOf(db)} as mailed,
     coalesce(a.total_sent, 0) as "totalSent", coalesce(a.total_delivered, 0) as "totalDelivered",
     coalesce(a.total_opens, 0) as "totalOpens", coalesce(a.total_unique_opens, 0) as "totalUniqueOpens",
     coalesce(a.total_unique_click, 0) as "totalUniqueClick", coalesce(a.total_clicks, 0) as "totalClicks",
     p.type as "suppressionType", p.reason as "suppressionReason", p.created_at as "suppressedAt", p.updated_at as "suppressionUpdatedAt",
-    s.created_at as "createdAt", s.updated_at as "updatedAt"
-  from email_subscriber s
+    s.created_at as "createdAt", s.updated_at as "updatedAt"`
+
+const withRest = (db: Db) => db`
   left join email_subscriber_activity a on a.business_id = s.business_id and a.subscriber_id = s.id
-  left join email_suppression p on p.business_id = s.business_id and p.address = lower(s.email)
+  left join email_suppression p on p.business_id = s.business_id and p.address = lower(s.email)`
+
+const wholeRows = (db: Db, context: RowContext, where: Fragment) => db<SubscriberRow[]>`
+  select ${wholeRow(db, context)} from email_subscriber s ${withRest(db)}
   where s.business_id = ${context.businessId} and s.delete_after is null and ${where}`
 
 const hasKey = (db: Db, key: SubscriberKey): Fragment =>
   'id' in key ? db`id = ${key.id}` : db`lower(email) = lower(${key.email})`
 
-export const find = (db: Db, context: RuleContext, segments: readonly SegmentRow[], key: SubscriberKey) =>
-  wholeRows(db, context, segments, 'id' in key ? db`s.id = ${key.id}` : db`lower(s.email) = lower(${key.email})`).then(
-    first,
-  )
+export const find = (db: Db, context: RowContext, key: SubscriberKey) =>
+  wholeRows(db, context, 'id' in key ? db`s.id = ${key.id}` : db`lower(s.email) = lower(${key.email})`).then(first)
 
-export const byIds = (db: Db, context: RuleContext, segments: readonly SegmentRow[], ids: string[]) =>
-  wholeRows(db, context, segments, db`s.id = any(${ids}::text[])`)
+export const byIds = (db: Db, context: RowContext, ids: string[]) =>
+  wholeRows(db, context, db`s.id = any(${ids}::text[])`)
 
 export interface NewRow {
   id: string
@@ -122,13 +130,10 @@ export interface RowChanges {
   tagsToRemove?: number[]
 }
 
-export interface Updated {
-  id: string
-  email: string
+export interface Updated extends SubscriberRow {
   oldStatus: Status
-  status: Status
-  oldLists: number[]
-  lists: number[]
+  oldListNumbers: number[]
+  listNumbers: number[]
 }
 
 /** Added first, then removed; nothing twice. */
@@ -136,7 +141,9 @@ const numbersAfter = (db: Db, column: string, add: number[] = [], remove: number
   array(select n from unnest(s.${db(column)}) n where n <> all(${remove}::int[]))
   || array(select n from unnest(${add}::int[]) with ordinality as added (n, place) where n <> all(s.${db(column)}) and n <> all(${remove}::int[]) order by place)`
 
-export function update(db: Db, businessId: string, key: SubscriberKey, changes: RowChanges, now: Date) {
+/** Answers the whole row as it is afterwards. */
+export function update(db: Db, context: RowContext, key: SubscriberKey, changes: RowChanges) {
+  const { businessId, now } = context
   const plain = (column: string, value: string | number | undefined) =>
     value === undefined ? db`` : db`, ${db(column)} = ${value}`
   return db<Updated[]>`
@@ -153,9 +160,8 @@ export function update(db: Db, businessId: string, key: SubscriberKey, changes: 
       from old where s.business_id = ${businessId} and s.id = old.id
       returning ${newAndOld(db)}
     ), log as (${logDifference(db, now)})
-    select id, email, old_status as "oldStatus", status, old_lists as "oldLists", list_numbers as lists from new`.then(
-    first,
-  )
+    select ${wholeRow(db, context)}, s.old_status as "oldStatus", s.old_lists as "oldListNumbers", s.list_numbers as "listNumbers"
+    from new s ${withRest(db)}`.then(first)
 }
 
 export interface Deleted {

@@ -19,7 +19,7 @@ import {
 } from './schema.ts'
 import { takeSlot } from './slots.ts'
 import * as store from './store.ts'
-import { findSubscriber, type Reading, readingOf } from './view.ts'
+import { findSubscriber, type Reading, readingOf, toSubscriber } from './view.ts'
 
 const unknown = 'Not Specified'
 
@@ -61,7 +61,7 @@ export async function saveSubscriber(
     for (;;) {
       // Spec silent: tags and lists given for someone who exists are added; to take some away there are other calls.
       const changes = { ...rowChanges(given), source: given.source, listsToAdd: listNumbers, tagsToAdd: tagNumbers }
-      const updated = await store.update(tx, business.id, { email: given.email }, changes, now)
+      const updated = await store.update(tx, reading, { email: given.email }, changes)
       if (updated) return { subscriber: await afterUpdate(tx, reading, updated, given.status), created: false }
       const made = await insertSubscriber(platform, tx, reading, given, { listNumbers, tagNumbers })
       if (made) return { subscriber: made, created: true }
@@ -124,10 +124,13 @@ export async function updateSubscriber(
   const reading = await readingOf(db, business)
   checkCustomFields(given.customFields ?? {}, reading.customFields)
   return db.begin(async tx => {
-    const changes: store.RowChanges = rowChanges(given)
-    if (given.tagsToAdd) changes.tagsToAdd = await ensureTags(tx, business.id, given.tagsToAdd, reading.now)
-    if (given.tagsToRemove) changes.tagsToRemove = await findTags(tx, business.id, given.tagsToRemove)
-    const updated = await store.update(tx, business.id, key, changes, reading.now)
+    // Sent together: the second does not depend on the first.
+    const [tagsToAdd, tagsToRemove] = await Promise.all([
+      ensureTags(tx, business.id, given.tagsToAdd ?? [], reading.now),
+      findTags(tx, business.id, given.tagsToRemove ?? []),
+    ])
+    const tags = given.tagsToAdd || given.tagsToRemove ? { tagsToAdd, tagsToRemove } : {}
+    const updated = await store.update(tx, reading, key, { ...rowChanges(given), ...tags })
     return afterUpdate(tx, reading, updated ?? fail(notFound('Subscriber')), given.status)
   })
 }
@@ -139,7 +142,9 @@ async function afterUpdate(
   status: Status | undefined,
 ): Promise<Subscriber> {
   if (status) await followStatus(tx, reading, updated.email, status)
-  const subscriber = (await findSubscriber(tx, reading, { id: updated.id })) ?? fail(notFound('Subscriber'))
+  const subscriber = status
+    ? ((await findSubscriber(tx, reading, { id: updated._id })) ?? fail(notFound('Subscriber')))
+    : toSubscriber(reading, updated)
   await emit(tx, event(reading, 'subscriber_update', subscriber))
   if (updated.oldStatus !== 'unsubscribed' && updated.status === 'unsubscribed')
     await emit(tx, event(reading, 'subscriber_unsubscribe', subscriber))

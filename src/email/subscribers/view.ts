@@ -2,43 +2,38 @@ import type { Business } from '../../platform/business.ts'
 import { nowFor } from '../../platform/clock.ts'
 import type { Db } from '../../platform/database.ts'
 import { customFieldsOf } from '../custom-fields/custom-fields.ts'
-import * as segments from '../segments/store.ts'
-import type { RuleContext } from '../segments/store-rules.ts'
 import { historyOf } from './history.ts'
 import type { Subscriber, SubscriberKey } from './schema.ts'
 import * as store from './store.ts'
+import { definitions } from './store-reading.ts'
 
 /** What is needed to show subscribers of a business: its fields, its segments, and the moment they are judged at. */
-export interface Reading extends RuleContext {
+export interface Reading extends store.RowContext {
   business: Business
-  segments: readonly segments.SegmentRow[]
 }
 
 export async function readingOf(db: Db, business: Business): Promise<Reading> {
-  const [customFields, all, now] = await Promise.all([
-    customFieldsOf(db, business.id),
-    segments.all(db, business.id),
-    nowFor(db, business),
-  ])
-  return { businessId: business.id, business, customFields, segments: all, now }
+  const [{ customFields, segments }, now] = await Promise.all([definitions(db, business.id), nowFor(db, business)])
+  const fields = customFields.length > 0 ? customFields : await customFieldsOf(db, business.id)
+  return { businessId: business.id, business, customFields: fields, segments, now }
 }
 
 export async function findSubscriber(db: Db, reading: Reading, key: SubscriberKey): Promise<Subscriber | undefined> {
-  const row = await store.find(db, reading, reading.segments, key)
+  const row = await store.find(db, reading, key)
   return row && toSubscriber(reading, row)
 }
 
 /** In the order of the ids given. */
 export async function subscribersByIds(db: Db, reading: Reading, ids: string[]): Promise<Subscriber[]> {
   if (ids.length === 0) return []
-  const rows = new Map((await store.byIds(db, reading, reading.segments, ids)).map(row => [row._id, row]))
+  const rows = new Map((await store.byIds(db, reading, ids)).map(row => [row._id, row]))
   return ids.flatMap(id => {
     const row = rows.get(id)
     return row ? [toSubscriber(reading, row)] : []
   })
 }
 
-function toSubscriber(reading: Reading, row: store.SubscriberRow): Subscriber {
+export function toSubscriber(reading: Reading, row: store.SubscriberRow): Subscriber {
   const { suppressionType, suppressionReason, suppressedAt, suppressionUpdatedAt, customFields, mailed, ...rest } = row
   const { activity, campaigns, ...plain } = { ...rest, ...historyOf({ ...rest, mailed }) }
   const names = new Map(campaigns.map(one => [one.campaignId, one.campaignName]))
