@@ -37,9 +37,11 @@ async function changeLists(
   who: SubscriberKey,
   ids: { add: string[]; remove: string[] },
 ): Promise<MembershipChange> {
-  const reading = await readingOf(db, business)
   return db.begin(async tx => {
-    const known = await store.byIds(tx, business.id, [...ids.add, ...ids.remove])
+    const [reading, known] = await Promise.all([
+      readingOf(tx, business),
+      store.byIds(tx, business.id, [...ids.add, ...ids.remove]),
+    ])
     const numbers = (wanted: string[]) => known.filter(list => wanted.includes(list.id)).map(list => list.number)
     const [toAdd, toRemove] = [numbers(ids.add), numbers(ids.remove)]
     const changed = await update(tx, reading, who, { listsToAdd: toAdd, listsToRemove: toRemove })

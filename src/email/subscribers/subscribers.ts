@@ -1,4 +1,5 @@
 import type { Business } from '../../platform/business.ts'
+import { nowFor } from '../../platform/clock.ts'
 import type { Database, Tx } from '../../platform/database.ts'
 import { emit, type NewEvent } from '../../platform/events.ts'
 import { newId } from '../../platform/ids.ts'
@@ -52,12 +53,15 @@ export async function saveSubscriber(
 ): Promise<{ subscriber: Subscriber; created: boolean }> {
   if (!isEmail(given.email)) throw invalidField('email', 'must be a valid email address')
   checkValues(given)
-  const reading = await readingOf(db, business)
-  const { now } = reading
-  checkCustomFields(given.customFields ?? {}, reading.customFields)
   return db.begin(async tx => {
-    const listNumbers = await resolveLists(tx, business.id, given.lists ?? [])
-    const tagNumbers = await ensureTags(tx, business.id, given.tags ?? [], now)
+    const now = await nowFor(tx, business)
+    // Sent together: every trip to the database costs both sides.
+    const [reading, listNumbers, tagNumbers] = await Promise.all([
+      readingOf(tx, business, now),
+      resolveLists(tx, business.id, given.lists ?? []),
+      ensureTags(tx, business.id, given.tags ?? [], now),
+    ])
+    checkCustomFields(given.customFields ?? {}, reading.customFields)
     for (;;) {
       // Spec silent: tags and lists given for someone who exists are added; to take some away there are other calls.
       const changes = { ...rowChanges(given), source: given.source, listsToAdd: listNumbers, tagsToAdd: tagNumbers }
@@ -121,14 +125,14 @@ export async function updateSubscriber(
   given: SubscriberChanges,
 ): Promise<Subscriber> {
   checkValues(given)
-  const reading = await readingOf(db, business)
-  checkCustomFields(given.customFields ?? {}, reading.customFields)
   return db.begin(async tx => {
-    // Sent together: the second does not depend on the first.
-    const [tagsToAdd, tagsToRemove] = await Promise.all([
-      ensureTags(tx, business.id, given.tagsToAdd ?? [], reading.now),
+    const now = await nowFor(tx, business)
+    const [reading, tagsToAdd, tagsToRemove] = await Promise.all([
+      readingOf(tx, business, now),
+      ensureTags(tx, business.id, given.tagsToAdd ?? [], now),
       findTags(tx, business.id, given.tagsToRemove ?? []),
     ])
+    checkCustomFields(given.customFields ?? {}, reading.customFields)
     const tags = given.tagsToAdd || given.tagsToRemove ? { tagsToAdd, tagsToRemove } : {}
     const updated = await store.update(tx, reading, key, { ...rowChanges(given), ...tags })
     return afterUpdate(tx, reading, updated ?? fail(notFound('Subscriber')), given.status)

@@ -12,8 +12,11 @@ export interface Reading extends store.RowContext {
   business: Business
 }
 
-export async function readingOf(db: Db, business: Business): Promise<Reading> {
-  const [{ customFields, segments }, now] = await Promise.all([definitions(db, business.id), nowFor(db, business)])
+export async function readingOf(db: Db, business: Business, at?: Date): Promise<Reading> {
+  const [{ customFields, segments }, now] = await Promise.all([
+    definitions(db, business.id),
+    at ?? nowFor(db, business),
+  ])
   const fields = customFields.length > 0 ? customFields : await customFieldsOf(db, business.id)
   return { businessId: business.id, business, customFields: fields, segments, now }
 }
