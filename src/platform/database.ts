@@ -52,6 +52,8 @@ export function connect(url: string, options: ConnectOptions): Pool {
       statement_timeout: options.statementTimeoutMs ?? 30_000,
       idle_in_transaction_session_timeout: 60_000,
       TimeZone: 'UTC',
+      // To start a parallel worker takes longer than a request may: one core each, and as many requests as cores at a time.
+      max_parallel_workers_per_gather: '0',
       ...options.settings,
     },
     onnotice: notice => options.onNotice?.(String(notice.message)),
