@@ -7,7 +7,7 @@ import { blockBits } from './bitmaps.ts'
  * contains the term. Words have sets where many of a block have them, so what is looked at again is never many.
  */
 export const gramLength = 3
-const wordFromSlots = 32
+const wordFromSlots = 12
 const maxWordLength = 80
 const setBytes = blockBits / 8
 const maxListed = setBytes / 2 - 1
@@ -40,17 +40,17 @@ export function wordsOf(text: string): Set<string> {
   return words
 }
 
-/** Which sets tell of a term: one where a gram is the whole term, else some that everyone who matches must be in. */
-export function gramsOfTerm(term: string, most = 6): string[] {
+/**
+ * The sets that everyone who has the term is in: one where a gram is the whole term, else all its grams. The first ones are spread
+ * over the term, because neighbours tell nearly the same.
+ */
+export function gramsOfTerm(term: string, spread = 6): string[] {
   const characters = [...term]
   if (characters.length <= gramLength) return [term]
-  const last = characters.length - gramLength
-  const places = Math.min(most, last + 1)
-  const grams = Array.from({ length: places }, (_, i) => {
-    const start = Math.round((i * last) / Math.max(1, places - 1))
-    return characters.slice(start, start + gramLength).join('')
-  })
-  return [...new Set(grams)]
+  const grams = characters.slice(gramLength - 1).map((_, i) => characters.slice(i, i + gramLength).join(''))
+  const last = grams.length - 1
+  const first = Array.from({ length: spread }, (_, i) => grams[Math.round((i * last) / (spread - 1))]!)
+  return [...new Set([...first, ...grams])]
 }
 
 /** Places within a block, as stored: up to 511 in order as two bytes each, more as bits. */

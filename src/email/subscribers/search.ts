@@ -1,8 +1,8 @@
 import type { Db } from '../../platform/database.ts'
 import type { RuleContext } from '../segments/store-rules.ts'
-import { blockBits } from './bitmaps.ts'
+import { type BlockSets, bitsIn, countAll, keepOnly, moveTo, removeSlots, slotsOfAll } from './block-sets.ts'
 import type { Filter } from './filter.ts'
-import { bitsOf, fieldEnd, gramLength, gramsOfTerm, placesOf } from './grams.ts'
+import { fieldEnd, gramLength, gramsOfTerm } from './grams.ts'
 import type { Bounds } from './sets.ts'
 import { countAmongSlots } from './store-filter.ts'
 import * as store from './store-grams.ts'
@@ -10,13 +10,13 @@ import { blocksOfRule } from './store-sets.ts'
 
 /** Who matches for sure, and who must be looked at: everyone who matches is in one of them. */
 export interface Found {
-  sure: Map<number, Uint8Array>
+  sure: BlockSets
   doubtful: number[]
 }
 
 /** So many are looked at as quickly as other sets are read to make them fewer. */
 const fewSlots = 2_000
-const wordsAtOnce = 4
+const setsAtOnce = 6
 
 /** Finds by the kept sets, other filters included where that spares looks. Must run in one snapshot. */
 export async function findBySets(
@@ -30,20 +30,35 @@ export async function findBySets(
   const alone = bounds.exact && bounds.upper === true
   const { term, changed, words } = await store.termFacts(db, businessId, filter.search, { alone, longTerm })
   const grams = gramsOfTerm(term)
-  const sets = await store.setsOfGrams(db, businessId, grams)
-  const candidates = candidatesOf(sets, grams, changed)
+  const setOf = async (some: readonly string[]) => (await store.setsOfGrams(db, businessId, some)).map(bitsIn)
+  const candidates = await setOf(grams.slice(0, setsAtOnce)).then(sets =>
+    common(sets, Math.min(grams.length, setsAtOnce)),
+  )
+  removeSlots(candidates, changed)
   const found: Found = { sure: new Map(), doubtful: [...changed] }
-  if (countAll(candidates) <= fewSlots) return { ...found, doubtful: found.doubtful.concat(slotsOfAll(candidates)) }
-  if (!alone) keepOnly(candidates, await blocksOfRule(db, businessId, bounds.upper))
-  if (!bounds.exact) return { ...found, doubtful: found.doubtful.concat(slotsOfAll(candidates)) }
-  // Lowering can change the length of what lies outside ASCII, so the term is measured as it is compared.
-  if ([...term].length <= gramLength) return { ...found, sure: candidates }
-  // The shortest word is the most common; longer ones are only asked for when it leaves too many in doubt.
-  words.sort((a, b) => a.length - b.length)
-  for (let from = 0; from < words.length && countAll(candidates) > fewSlots; from += wordsAtOnce)
-    for (const { block, slots } of await store.setsOfGrams(db, businessId, words.slice(from, from + wordsAtOnce)))
-      moveToSure(found.sure, candidates.get(block), block, bitsOf(slots))
+  const tooMany = () => countAll(candidates) > fewSlots
+  if (!alone && tooMany()) keepOnly(candidates, await blocksOfRule(db, businessId, bounds.upper))
+  if (bounds.exact && tooMany()) {
+    // Lowering can change the length of what lies outside ASCII, so the term is measured as it is compared.
+    if ([...term].length <= gramLength) return { ...found, sure: candidates }
+    // The shortest word is the most common; longer ones are only asked for when it leaves too many in doubt.
+    words.sort((a, b) => a.length - b.length)
+    for (let from = 0; from < words.length && tooMany(); from += setsAtOnce)
+      for (const word of await setOf(words.slice(from, from + setsAtOnce))) moveTo(found.sure, candidates, word)
+  }
+  for (let from = setsAtOnce; from < grams.length && tooMany(); from += setsAtOnce) {
+    const more = grams.slice(from, from + setsAtOnce)
+    keepOnly(candidates, common(await setOf(more), more.length))
+  }
   return { ...found, doubtful: found.doubtful.concat(slotsOfAll(candidates)) }
+}
+
+/** Who is in all of so many sets; where one is missing, nobody is. */
+function common(sets: readonly BlockSets[], expected: number): BlockSets {
+  if (sets.length < expected) return new Map()
+  const [fewest, ...others] = [...sets].sort((a, b) => a.size - b.size)
+  for (const other of others) keepOnly(fewest!, other)
+  return fewest!
 }
 
 export async function totalBySearch(
@@ -57,82 +72,3 @@ export async function totalBySearch(
 }
 
 export const slotsFound = ({ sure, doubtful }: Found): number[] => doubtful.concat(slotsOfAll(sure))
-
-type Sets = Map<number, Uint8Array>
-
-/** Who is in all the sets and not changed since; only blocks that have anybody. */
-function candidatesOf(
-  sets: readonly (BlockSet & { block: number })[],
-  grams: readonly string[],
-  changed: readonly number[],
-): Sets {
-  const candidates: Sets = new Map()
-  for (const [block, own] of Map.groupBy(sets, set => set.block)) {
-    const bits = intersection(own, grams)
-    if (bits) candidates.set(block, bits)
-  }
-  for (const slot of changed) {
-    const bits = candidates.get(Math.floor(slot / blockBits))
-    if (bits) clear(bits, slot % blockBits)
-  }
-  return candidates
-}
-
-function keepOnly(candidates: Sets, others: Sets): void {
-  for (const [block, bits] of candidates) {
-    const other = others.get(block)
-    if (other) for (let i = 0; i < bits.length; i++) bits[i]! &= other[i]!
-    else candidates.delete(block)
-  }
-}
-
-/** Candidates who have a word that contains the term have the term. */
-function moveToSure(sure: Sets, candidates: Uint8Array | undefined, block: number, word: Uint8Array): void {
-  if (!candidates) return
-  let known = sure.get(block)
-  if (!known) {
-    known = new Uint8Array(candidates.length)
-    sure.set(block, known)
-  }
-  for (let i = 0; i < candidates.length; i++) {
-    known[i]! |= candidates[i]! & word[i]!
-    candidates[i]! &= ~word[i]!
-  }
-}
-
-function countAll(sets: Sets): number {
-  let total = 0
-  for (const bits of sets.values()) total += count(bits)
-  return total
-}
-
-function slotsOfAll(sets: Sets): number[] {
-  const slots: number[] = []
-  for (const [block, bits] of sets) for (const place of placesOf(bits)) slots.push(block * blockBits + place)
-  return slots
-}
-
-type BlockSet = { gram: string; slots: Buffer }
-
-/** Undefined when some gram has no set in the block: nobody there has the term. */
-function intersection(sets: readonly BlockSet[], grams: readonly string[]): Uint8Array | undefined {
-  if (sets.length < grams.length) return undefined
-  const result = new Uint8Array(bitsOf(sets[0]!.slots))
-  for (const { slots } of sets.slice(1)) {
-    const bits = bitsOf(slots)
-    for (let i = 0; i < result.length; i++) result[i]! &= bits[i]!
-  }
-  return result
-}
-
-function clear(bits: Uint8Array, place: number): void {
-  bits[place >> 3]! &= ~(0x80 >> (place & 7))
-}
-
-const ones = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length)
-
-function count(bits: Uint8Array): number {
-  let total = 0
-  for (let i = 0; i < bits.length; i++) total += ones[bits[i]!]!
-  return total
-}

@@ -1,5 +1,6 @@
 import { pipeline } from 'node:stream/promises'
 import { type Db, only } from '../../platform/database.ts'
+import type { StoredBlocks } from './block-sets.ts'
 import type { GramSet } from './grams.ts'
 import { searchText } from './store-changes.ts'
 
@@ -107,7 +108,6 @@ export const termFacts = (db: Db, businessId: string, term: string, options: { a
         : db`array[]::text[]`
     } as words`.then(only)
 
-export const setsOfGrams = (db: Db, businessId: string, grams: readonly string[]) => db<
-  { gram: string; block: number; slots: Buffer }[]
->`
-  select gram, block, slots from email_gram where business_id = ${businessId} and gram = any(${grams as string[]}::text[])`
+export const setsOfGrams = (db: Db, businessId: string, grams: readonly string[]) => db<StoredBlocks[]>`
+  select array_agg(block) as blocks, array_agg(octet_length(slots)) as lengths, string_agg(slots, '') as slots
+  from email_gram where business_id = ${businessId} and gram = any(${grams as string[]}::text[]) group by gram`

@@ -1,0 +1,72 @@
+import { blockBits } from './bitmaps.ts'
+import { bitsOf, placesOf } from './grams.ts'
+
+/** A set of subscribers: bits by block, only blocks that have anybody. */
+export type BlockSets = Map<number, Uint8Array>
+
+/** A set as the database hands it over: all its blocks in one row, because a row costs more than a kilobyte in it. */
+export interface StoredBlocks {
+  blocks: number[]
+  /** in bytes, of each block */
+  lengths: number[]
+  slots: Buffer
+}
+
+export function bitsIn({ blocks, lengths, slots }: StoredBlocks): BlockSets {
+  const sets: BlockSets = new Map()
+  let at = 0
+  for (const [i, block] of blocks.entries()) {
+    const end = at + lengths[i]!
+    sets.set(block, bitsOf(slots.subarray(at, end)))
+    at = end
+  }
+  return sets
+}
+
+/** Changes the first: it keeps who is also in the other. */
+export function keepOnly(sets: BlockSets, others: BlockSets): void {
+  for (const [block, bits] of sets) {
+    const other = others.get(block)
+    if (other) for (let i = 0; i < bits.length; i++) bits[i]! &= other[i]!
+    else sets.delete(block)
+  }
+}
+
+/** Who is in `from` and in `word` goes over into `to`. */
+export function moveTo(to: BlockSets, from: BlockSets, word: BlockSets): void {
+  for (const [block, chosen] of word) {
+    const bits = from.get(block)
+    if (!bits) continue
+    let known = to.get(block)
+    if (!known) {
+      known = new Uint8Array(bits.length)
+      to.set(block, known)
+    }
+    for (let i = 0; i < bits.length; i++) {
+      known[i]! |= bits[i]! & chosen[i]!
+      bits[i]! &= ~chosen[i]!
+    }
+  }
+}
+
+export function removeSlots(sets: BlockSets, slots: readonly number[]): void {
+  for (const slot of slots) {
+    const bits = sets.get(Math.floor(slot / blockBits))
+    const place = slot % blockBits
+    if (bits) bits[place >> 3]! &= ~(0x80 >> (place & 7))
+  }
+}
+
+const ones = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length)
+
+export function countAll(sets: BlockSets): number {
+  let total = 0
+  for (const bits of sets.values()) for (let i = 0; i < bits.length; i++) total += ones[bits[i]!]!
+  return total
+}
+
+export function slotsOfAll(sets: BlockSets): number[] {
+  const slots: number[] = []
+  for (const [block, bits] of sets) for (const place of placesOf(bits)) slots.push(block * blockBits + place)
+  return slots
+}
