@@ -27,10 +27,11 @@ export async function ruleBlocks(
     )
     return db`${db(`set${columns.length - 1}`)}`
   }
-  const masks: Fragment[] = []
-  const mask: Mask = all => {
-    masks.push(db`, (${all ? -1 : 0}::int)::bit(8192) as ${db(`mask${masks.length}`)}`)
-    return db`${db(`mask${masks.length - 1}`)}`
+  const steps: Fragment[] = []
+  const step: Step = value => {
+    const name = `step${steps.length}`
+    steps.push(db`cross join lateral (select ${value} as ${db(name)} offset 0) ${db(`of_${name}`)}`)
+    return db`${db(name)}`
   }
   const everyone = column(db`key = ${everyoneKey}`)
   const scoreColumns = bits.map(bit => {
@@ -44,7 +45,7 @@ export async function ruleBlocks(
     if ('all' in part) return db`(${part.all.map(expression).reduce((a, b) => db`${a} & ${b}`)})`
     if ('any' in part) return db`(${part.any.map(expression).reduce((a, b) => db`${a} | ${b}`)})`
     if ('from' in part)
-      return db`(${atLeast(db, part.from, bits, scoreColumns, mask)} & ~${atLeast(db, part.to + 1, bits, scoreColumns, mask)})`
+      return db`(${atLeast(db, part.from, bits, scoreColumns, step)} & ~${atLeast(db, part.to + 1, bits, scoreColumns, step)})`
     if (part.values === 'some') {
       const kind = part.in === 'lists' ? 'l' : 't'
       kinds.push(kind)
@@ -62,7 +63,7 @@ export async function ruleBlocks(
         select block ${columns.reduce((a, b) => db`${a} ${b}`)} from email_bitmap
         where business_id = ${businessId} and (key = any(${[...new Set(keys)]}::text[])
           ${kinds.includes('l') ? db`or key >= 'l' and key < 'm'` : db``} ${kinds.includes('t') ? db`or key >= 't' and key < 'u'` : db``})
-        group by block) sets cross join (select 1 ${masks.reduce((a, b) => db`${a} ${b}`, db``)} offset 0) masks`,
+        group by block) sets ${steps.reduce((a, b) => db`${a} ${b}`, db``)}`,
   }
 }
 
@@ -101,19 +102,18 @@ function withBits(score: number, bits: readonly number[]): boolean[] | undefined
 
 /**
  * Who has at least this score, from the lowest bit up: where the score has the bit, one must have it and be at least the rest
- * (`and`); where not, one who has it is above (`or`, which is `and` between two turnings). Turnings are parameters.
+ * (`and`); where not, one who has it is above (`or`). Which of them it is, is a parameter.
  */
-function atLeast(db: Db, score: number, bits: readonly number[], columns: readonly Fragment[], mask: Mask): Fragment {
+function atLeast(db: Db, score: number, bits: readonly number[], columns: readonly Fragment[], step: Step): Fragment {
   const wanted = withBits(score, bits)
-  const turns = (wanted ?? bits.map(() => true)).map(isSet => !isSet)
-  let found = mask(!turns[0])
+  let found = db`(${wanted ? -1 : 0}::int)::bit(8192)`
   for (const [i, column] of columns.entries())
-    found = db`(((${column} # ${mask(turns[i]!)}) & ${found}) # ${mask(turns[i] !== (turns[i + 1] ?? false))})`
-  return db`((${found}) & ${mask(wanted !== undefined)})`
+    found = step(db`case when ${wanted?.[i] ?? true}::bool then ${column} & ${found} else ${column} | ${found} end`)
+  return found
 }
 
-/** All or nobody, made once for the statement. */
-type Mask = (all: boolean) => Fragment
+/** Names a value, so that it is computed once however often it is used. */
+type Step = (value: Fragment) => Fragment
 
 /** The rule on one side of a row of the log. */
 function changeCondition(db: Db, rule: SetRule, side: 'old' | 'new'): Fragment {
