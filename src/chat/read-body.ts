@@ -17,18 +17,20 @@ export function bodyReader<T extends TSchema>(schema: T, fields: TextFields = {}
   const validate = compileValidator(schema, 'body')
   const { jsonText = [], commaText = [] } = fields
   return body => {
-    const read = storable(body)
-    if (typeof read === 'object' && read !== null && !Array.isArray(read)) {
-      const record = read as Record<string, unknown>
+    const record = isRecord(body) ? { ...storable(body) } : undefined
+    if (record) {
       for (const field of jsonText) if (field in record) record[field] = fromJsonText(record[field])
       if (jsonText.includes('attributes') && isPair(record.attributes)) record.attributes = [record.attributes]
       for (const field of commaText) if (field in record) record[field] = fromCommaText(fromJsonText(record[field]))
     }
-    const { error, value } = validate(read) as { error?: Error; value?: unknown }
+    const { error, value } = validate(record ?? body) as { error?: Error; value?: unknown }
     if (error) throw error
     return value as Static<T>
   }
 }
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** One custom field needs no array around it. */
 const isPair = (value: unknown) => typeof value === 'object' && value !== null && 'name' in value && 'value' in value

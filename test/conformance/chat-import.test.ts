@@ -88,6 +88,18 @@ describe('POST /contacts/import', () => {
     expect(await chat.audit(w.platform, shop.id)).toEqual([])
   })
 
+  test('of rows with one number the later counts, wherever in the file they stand', async () => {
+    const rows = Array.from({ length: 3_500 }, (_, i) => `${14155550000 + (i % 700)},Name ${i}`)
+    const { data } = (await send(`mobile,name\n${rows.join('\n')}\n`, '?onDuplicate=overwrite')).body
+    expect(data).toMatchObject({ rows: 3_500, created: 700, refused: 0 })
+    const [first, last] = [
+      await shop.chat.get('/contacts?mobile=4155550000'),
+      await shop.chat.get('/contacts?mobile=4155550699'),
+    ]
+    expect(first.body.data.contacts).toMatchObject([{ name: 'Name 2800' }])
+    expect(last.body.data.contacts).toMatchObject([{ name: 'Name 3499' }])
+  })
+
   test('what is no such file is refused', async () => {
     expectRefused(await send('name,city\nx,y\n'), 400, 'body')
     expect((await send('')).status).toBe(400)

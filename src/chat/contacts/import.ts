@@ -4,9 +4,10 @@ import { nowFor } from '../../platform/clock.ts'
 import { cutAtRecords, RecordTooLong } from '../../platform/csv.ts'
 import type { Database } from '../../platform/database.ts'
 import { badRequest } from '../../platform/problem.ts'
+import { findNumber } from '../phone.ts'
 import { names } from '../settings/store.ts'
 import { type Header, type ImportRow, readHeader, readRows } from './import-rows.ts'
-import { type OnDuplicate, saveContacts } from './save-contacts.ts'
+import { type OnDuplicate, type SavedContacts, saveContacts } from './save-contacts.ts'
 
 const chunkBytes = 128 * 1024
 const maxRecordBytes = 1024 * 1024
@@ -49,20 +50,55 @@ export async function importContacts(
     ignoredColumns: [],
     refusals: [],
   }
+  let ahead: Saving | undefined
+  try {
+    for await (const rows of thousandsOf(db, business.id, file, report)) {
+      const numbers = new Set(rows.map(({ contact }) => findNumber(contact.mobile)))
+      // Of two rows with one number the later one counts, so it waits until the earlier one is saved.
+      if (ahead && !numbers.isDisjointFrom(ahead.numbers)) await ahead.done
+      const saving = { numbers, rows, done: saveRows(db, business, rows, options) }
+      // Looked at when its turn comes; until then its failure is nobody's.
+      saving.done.catch(() => {})
+      // The program makes one thousand ready while PostgreSQL writes the other.
+      if (ahead) addToReport(report, ahead.rows, await ahead.done)
+      ahead = saving
+    }
+    if (ahead) addToReport(report, ahead.rows, await ahead.done)
+    return report
+  } finally {
+    // Nothing is written any more once the answer is given, be it an error.
+    await ahead?.done.catch(() => {})
+  }
+}
+
+interface Saving {
+  numbers: ReadonlySet<string | undefined>
+  rows: readonly ImportRow[]
+  done: Promise<SavedContacts>
+}
+
+async function* thousandsOf(
+  db: Database,
+  businessId: string,
+  file: Readable,
+  report: ImportReport,
+): AsyncGenerator<ImportRow[]> {
   let header: Header | undefined
   let line = 1
+  let rows: ImportRow[] = []
   for await (const { text, lines } of chunksOf(file)) {
     if (!header) {
-      header = readHeader(text, await names(db, 'chat_attribute', business.id))
+      header = readHeader(text, await names(db, 'chat_attribute', businessId))
       report.ignoredColumns = header.ignoredColumns
     }
-    const rows = [...readRows(text, header, line)].slice(line === 1 ? 1 : 0)
-    for (let i = 0; i < rows.length; i += rowsAtOnce)
-      await saveRows(db, business, rows.slice(i, i + rowsAtOnce), { options, report })
+    rows.push(...[...readRows(text, header, line)].slice(line === 1 ? 1 : 0))
     line += lines
+    let from = 0
+    for (; rows.length - from >= rowsAtOnce; from += rowsAtOnce) yield rows.slice(from, from + rowsAtOnce)
+    rows = rows.slice(from)
   }
   if (!header) throw badRequest('csv_empty', 'The file is empty: send CSV text with a header line.')
-  return report
+  if (rows.length > 0) yield rows
 }
 
 async function* chunksOf(file: Readable): AsyncGenerator<{ text: string; lines: number }> {
@@ -81,20 +117,23 @@ async function saveRows(
   db: Database,
   business: Business,
   rows: readonly ImportRow[],
-  { options, report }: { options: ImportOptions; report: ImportReport },
-): Promise<void> {
+  options: ImportOptions,
+): Promise<SavedContacts> {
   const items = rows.map(({ contact }) => ({
     ...contact,
     ...(options.tags.length > 0 && { tags: [...((contact.tags as string[]) ?? []), ...options.tags] }),
     ...(options.list.length > 0 && { list: [...((contact.list as string[]) ?? []), ...options.list] }),
   }))
   const now = await nowFor(db, business)
-  const saved = await saveContacts(db, business, items, {
+  return saveContacts(db, business, items, {
     now,
     source: 'api',
     contactSource: 'csv',
     onDuplicate: options.onDuplicate,
   })
+}
+
+function addToReport(report: ImportReport, rows: readonly ImportRow[], saved: SavedContacts): void {
   report.rows += rows.length
   report.created += saved.createdContacts.length
   report.updated += saved.updatedContacts.length
