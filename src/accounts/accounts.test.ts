@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type World, world } from '../../test/world.ts'
+import type { TimeKeeper } from '../platform/clock.ts'
+import { advanceClock } from './advance-clock.ts'
+import { businessById } from './store.ts'
 
 let w: World
 beforeAll(async () => {
@@ -97,6 +100,36 @@ describe('clock', () => {
     expect((await shop.account.post('/clock/advance', { to: '2026-01-01T00:00:00Z' })).status).toBe(422)
     const live = await w.business()
     expect((await live.account.put('/clock', { now: '2026-01-31T10:00:00.000Z' })).body.code).toBe('not_in_test_mode')
+  })
+
+  test('it stands from 1970 to 2200', async () => {
+    const shop = await w.business({ testMode: true })
+    for (const now of ['1969-12-31T23:59:59.999Z', '2200-01-01T00:00:00.001Z', '9999-12-31T00:00:00Z'])
+      expect((await shop.account.put('/clock', { now })).body).toMatchObject({ code: 'clock_too_far' })
+    expect((await shop.account.put('/clock', { now: '1970-01-01T00:00:00.000Z' })).status).toBe(200)
+    expect((await shop.account.post('/clock/advance', { to: '2200-01-01T00:00:00.000Z' })).status).toBe(200)
+    const beyond = await shop.account.post('/clock/advance', { hours: 1 })
+    expect(beyond).toMatchObject({ status: 422, body: { code: 'clock_too_far' } })
+    expect((await shop.account.get('/clock')).body.data.now).toBe('2200-01-01T00:00:00.000Z')
+  })
+
+  test('where too much falls due on the way it stops there, with all before it done', async () => {
+    const shop = await w.business({ testMode: true })
+    await shop.account.put('/clock', { now: '2026-01-01T00:00:00.000Z' })
+    const business = (await businessById(w.db, shop.id))!
+    let done = Date.parse('2026-01-01T00:00:00.000Z')
+    const everySecond: TimeKeeper = {
+      name: 'every second',
+      nextDue: async () => new Date(done + 1_000),
+      run: async (_, now) => {
+        done = now.getTime()
+      },
+    }
+    const far = advanceClock(w.platform, [everySecond], business, () => new Date('2199-01-01T00:00:00Z'), 50)
+    await expect(far).rejects.toMatchObject({ status: 422, code: 'clock_too_far' })
+    expect((await shop.account.get('/clock')).body.data.now).toBe(new Date(done).toISOString())
+    await advanceClock(w.platform, [everySecond], business, () => new Date(done + 3_500))
+    expect((await shop.account.get('/clock')).body.data.now).toBe(new Date(done + 500).toISOString())
   })
 
   test('who advances it while another does waits, and goes on from there', async () => {

@@ -6,9 +6,16 @@ import type { Platform } from '../platform/platform.ts'
 import { conflict, unprocessable } from '../platform/problem.ts'
 import * as store from './store.ts'
 
-/** Spec silent: a clock may be set anywhere before it is advanced, but never back, because what happened can't unhappen. */
+/**
+ * Spec silent: a clock may be set anywhere from 1970 to 2200 before it is advanced, but never back, because what happened can't
+ * unhappen. Without an end, what falls due on the way would be without end too.
+ */
+const firstMoment = new Date('1970-01-01T00:00:00.000Z')
+const lastMoment = new Date('2200-01-01T00:00:00.000Z')
+
 export async function setClock(platform: Platform, business: Business, now: Date): Promise<Date> {
   requireTestMode(business)
+  requireReach(now)
   return inTurn(platform, business, async db => {
     const before = await nowFor(db, business)
     const wasSet = await store.clockIsSet(db, business.id)
@@ -18,20 +25,25 @@ export async function setClock(platform: Platform, business: Business, now: Date
   })
 }
 
-/** Goes to `target` of the present, stopping at each moment where something falls due, and does it there before going on. */
+/**
+ * Goes to `target` of the present, stopping at each moment where something falls due, and does it there before going on.
+ * Spec silent: after five minutes it stands still where it is, with everything up to there done.
+ */
 export async function advanceClock(
   platform: Platform,
   keepers: readonly TimeKeeper[],
   business: Business,
   target: (now: Date) => Date,
+  limitMs = 300_000,
 ): Promise<Date> {
   requireTestMode(business)
   return inTurn(platform, business, async db => {
     const start = await nowFor(db, business)
     const to = target(start)
+    requireReach(to)
     if (to < start) throw backwards(start)
     await store.setClock(db, business.id, start)
-    await stopOnTheWay(db, keepers, business, { start, to })
+    await stopOnTheWay(db, keepers, business, { start, to, limitMs })
     await store.setClock(db, business.id, to)
     return to
   })
@@ -41,18 +53,19 @@ async function stopOnTheWay(
   db: Database,
   keepers: readonly TimeKeeper[],
   business: Business,
-  { start, to }: { start: Date; to: Date },
+  { start, to, limitMs }: { start: Date; to: Date; limitMs: number },
 ): Promise<void> {
+  const end = performance.now() + limitMs
   let now = start
   let stuckSince: number | undefined
   for (let stops = 0; ; stops++) {
-    if (stops > maxStops)
-      throw unprocessable(
-        'clock_too_far',
-        `More than ${maxStops} moments fall due on the way; advance in smaller steps.`,
-      )
     const next = await earliestDue(db, keepers, business.id)
     if (!next || next.at > to) return
+    if (performance.now() > end)
+      throw unprocessable(
+        'clock_too_far',
+        `So much falls due on the way that the clock came no further than ${now.toISOString()}. Everything up to there is done; advance again to go on.`,
+      )
     if (next.at > now) {
       now = next.at
       stuckSince = undefined
@@ -93,8 +106,15 @@ async function inTurn<T>(platform: Platform, business: Business, run: (db: Datab
 const backwards = (now: Date) =>
   unprocessable('clock_backwards', `The clock stands at ${now.toISOString()} and can't go back.`)
 
-const maxStops = 100_000
 const patienceMs = 30_000
+
+function requireReach(at: Date): void {
+  if (!(at >= firstMoment && at <= lastMoment))
+    throw unprocessable(
+      'clock_too_far',
+      `The clock can stand from ${firstMoment.toISOString()} to ${lastMoment.toISOString()}.`,
+    )
+}
 
 function requireTestMode(business: Business): void {
   if (!business.testMode)
