@@ -128,6 +128,14 @@ const programRoutes = (services: readonly Service[], metricsText: () => Promise<
   ['GET', '/site/{file}', serveAssets(siteAssets)],
   [
     'GET',
+    '/',
+    endpoint({
+      summary: 'To the reference: who opens the address that the start tells finds what is there',
+      run: async () => new Raw('text/plain; charset=utf-8', '', { status: 302, headers: { location: '/docs' } }),
+    }),
+  ],
+  [
+    'GET',
     '/docs',
     endpoint({
       summary: 'The reference of all APIs',

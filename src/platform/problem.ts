@@ -72,7 +72,6 @@ export interface FailureBody {
 }
 
 export function failureBody(problem: Problem, requestId: string): FailureBody {
-  const body: FailureBody = { success: false, status: 'error', code: problem.code, message: problem.message, requestId }
-  if (problem.errors?.length) body.errors = problem.errors
-  return body
+  const { code, message, errors } = problem
+  return { success: false, status: 'error', code, message, ...(errors?.length && { errors }), requestId }
 }

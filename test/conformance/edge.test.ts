@@ -122,6 +122,25 @@ describe('the failure body', () => {
   })
 })
 
+test('answers name their fields in the order of the documents', async () => {
+  const { email } = await w.business()
+  const failed = await email.post('/lists', { name: '' })
+  expect(Object.keys(failed.body)).toEqual(['success', 'status', 'code', 'message', 'errors', 'requestId'])
+  const list = (await email.post('/lists', { name: 'News' })).body.data.list
+  await email.post('/subscribers', { email: 'ann@example.com' })
+  const moved = await email.post('/lists/move-subscriber', {
+    ...{ email: 'ann@example.com', fromListIds: [list.id], toListIds: [list.id] },
+  })
+  expect(Object.keys(moved.body.data)).toEqual([
+    ...['subscriberId', 'email', 'removedLists', 'addedLists', 'currentLists'],
+  ])
+})
+
+test('who opens the address of the program is led to the reference', async () => {
+  const answer = await w.app.inject({ url: '/' })
+  expect(answer).toMatchObject({ statusCode: 302, headers: { location: '/docs' } })
+})
+
 test('the documents show the fields and limits of every kind of message', async () => {
   const { paths } = (await w.app.inject({ url: '/chat/api/v1/openapi.json' })).json()
   const bodies: { title: string; properties: Record<string, { maxLength?: number; items?: unknown }> }[] =

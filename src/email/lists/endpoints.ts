@@ -9,13 +9,15 @@ import { subscriberKeyOf } from '../subscribers/subscribers.ts'
 import * as rules from './lists.ts'
 import { addToLists, moveBetweenLists, removeFromLists } from './members.ts'
 import {
+  AddedSchema,
   ListIdsBody,
   ListSchema,
   ListsQuerySchema,
-  MemberSchema,
   MoveBody,
+  MovedSchema,
   NameSchema,
   PaginationSchema,
+  RemovedSchema,
 } from './schema.ts'
 
 export const create = endpoint({
@@ -75,7 +77,7 @@ export const rename = endpoint({
 export const addSubscriber = endpoint({
   summary: 'Add a subscriber to lists',
   body: ListIdsBody,
-  answer: envelope(Type.Object({ ...MemberSchema, addedLists: Type.Array(Type.String()) })),
+  answer: envelope(AddedSchema),
   run: async ({ db, business, body }) =>
     ok('Subscriber added', await addToLists(db, business, subscriberKeyOf(body), body.listIds)),
 })
@@ -83,9 +85,7 @@ export const addSubscriber = endpoint({
 export const moveSubscriber = endpoint({
   summary: 'Move a subscriber from lists to others, in one step',
   body: MoveBody,
-  answer: envelope(
-    Type.Object({ ...MemberSchema, removedLists: Type.Array(Type.String()), addedLists: Type.Array(Type.String()) }),
-  ),
+  answer: envelope(MovedSchema),
   run: async ({ db, business, body }) =>
     ok(
       'Subscriber moved',
@@ -96,7 +96,7 @@ export const moveSubscriber = endpoint({
 export const removeSubscriber = endpoint({
   summary: 'Remove a subscriber from lists',
   body: ListIdsBody,
-  answer: envelope(Type.Object({ ...MemberSchema, removedLists: Type.Array(Type.String()) })),
+  answer: envelope(RemovedSchema),
   run: async ({ db, business, body }) =>
     ok('Subscriber removed', await removeFromLists(db, business, subscriberKeyOf(body), body.listIds)),
 })

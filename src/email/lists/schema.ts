@@ -41,8 +41,8 @@ const who = {
 export const ListIdsBody = Type.Object({ ...who, listIds: ListIds })
 export const MoveBody = Type.Object({ ...who, fromListIds: ListIds, toListIds: ListIds })
 
-export const MemberSchema = {
-  subscriberId: Id,
-  email: Type.String(),
-  currentLists: Type.Array(Type.String()),
-}
+const Names = Type.Array(Type.String())
+const member = { subscriberId: Id, email: Type.String() }
+export const AddedSchema = Type.Object({ ...member, addedLists: Names, currentLists: Names })
+export const RemovedSchema = Type.Object({ ...member, removedLists: Names, currentLists: Names })
+export const MovedSchema = Type.Object({ ...member, removedLists: Names, addedLists: Names, currentLists: Names })
