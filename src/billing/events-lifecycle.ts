@@ -93,6 +93,7 @@ export const lifecycleEventTypes: readonly EventType[] = [
   subscription('subscription_downgrade_changes_removed', 'A scheduled downgrade was taken back'),
   payment('payment_success', 'Money arrived'),
   payment('payment_failure', 'A charge was declined'),
+  payment('payment_action_required', 'A bank asks its customer to confirm a charge, at `action_url`'),
   payment('payment_refund', 'Money was given back'),
   invoice('invoice_create', 'An invoice was issued'),
   invoice('invoice_pending', 'An invoice waits for its payment before it is issued'),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openShop, type Shop } from '../../test/billing-shop.ts'
+import { cards, openShop, type Shop } from '../../test/billing-shop.ts'
 import { type World, world } from '../../test/world.ts'
 import { publish } from '../accounts/events/publish.ts'
 import { reactRound } from '../accounts/events/react.ts'
@@ -70,6 +70,48 @@ test('a customer is written to as the subscription lives on', async () => {
   expect(ends.last).toContain('your subscription to Plus ends on April 1, 2026')
   await shop.at('2026-04-02')
   expect((await next()).last).toContain('your subscription to Plus has ended')
+})
+
+test('a renewal that the bank asks about: the mail leads to where it is confirmed', async () => {
+  const shop = await openShop(w)
+  const plan = await shop.plan({ price: 30 })
+  const { id } = await shop.subscribe(plan.id)
+  await w.db`update billing_payment_method set gateway_method = 'asks' where business_id = ${shop.id}`
+  await shop.at('2026-02-01T12:00:00Z')
+  const asked = await letters(shop)
+  expect(asked.subjects.slice(1)).toEqual(['Please confirm your payment to Test shop'])
+  expect(asked.last).toContain('your bank asks you to confirm the payment of $30.00 for Box')
+  const [event] = await shop.events('payment_action_required')
+  const { action_url: url } = event!.data as { action_url: string }
+  expect(asked.last).toContain(`href="${url}"`)
+  const page = await w.app.inject({ url: new URL(url).pathname })
+  expect(page.statusCode).toBe(200)
+  const hidden = Object.fromEntries(
+    [...page.body.matchAll(/name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [name, value]),
+  )
+  await w.app.inject({
+    method: 'POST',
+    url: new URL(url).pathname,
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      cookie: String(page.headers['set-cookie']).split(';')[0],
+    },
+    payload: new URLSearchParams({ ...hidden, answer: 'yes' }).toString(),
+  })
+  const paid = await letters(shop)
+  expect(paid.subjects.slice(2)).toEqual(['Your receipt INV-2 from Test shop'])
+  expect((await shop.billing.get(`/subscription/${id}`)).body.data.status).toBe('live')
+  await shop.sound()
+})
+
+test('who is there when the bank asks gets no mail about it', async () => {
+  const shop = await openShop(w)
+  const plan = await shop.plan({ price: 30 })
+  const { id } = await shop.customer()
+  const card = await shop.card(id, cards.asks)
+  await shop.billing.post(`/subscription/${id}`, { plan_id: plan.id, card_id: card })
+  expect(await shop.events('payment_action_required')).toHaveLength(1)
+  expect((await letters(shop)).subjects).toEqual([])
 })
 
 test('who pays by invoice gets it, and a reminder; the renewal of a long term is announced', async () => {

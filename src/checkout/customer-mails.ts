@@ -18,7 +18,7 @@ import { longDate, money } from './words.ts'
 
 /**
  * What we write to a customer when billing tells that something happened: receipts and invoices of renewals, a card that
- * failed, refunds, plan changes, the end. The receipt of an order at the counter is sent by the checkout itself.
+ * failed or that a bank asks about, refunds, plan changes, the end. The receipt of an order at the counter is sent by the checkout itself.
  * Spec silent: on by default; `settings.customerMails: false` of the business turns it off.
  */
 interface Letter {
@@ -27,6 +27,8 @@ interface Letter {
   table?: ReceiptLine[]
   facts?: [string, string][]
   button?: string
+  /** where the button leads; their account, unless something else is asked of them */
+  url?: string
 }
 
 type Write = (subject: Subject) => Letter | undefined
@@ -43,6 +45,7 @@ interface Subject {
 const letters: Record<string, Write> = {
   payment_success: receipt,
   invoice_create: invoice,
+  payment_action_required: confirm,
   invoice_dunning: cardFailed,
   invoice_overdue: overdue,
   payment_refund: refund,
@@ -81,6 +84,7 @@ async function mail(platform: Platform, tx: Tx, event: ToldEvent, write: Write):
   if (!letter) return
   const { now } = await contextOf({ platform, db: nested(tx), business }, 'scheduler')
   const { subject, paragraphs, table, button = texts.mails.open, facts: shown } = letter
+  const account = platform.config.publicUrl + enterPath(platform.secrets, businessId, facts.customer.id)
   await queueSystemMail(tx, business, {
     to: facts.customer.emailId,
     subject,
@@ -91,10 +95,7 @@ async function mail(platform: Platform, tx: Tx, event: ToldEvent, write: Write):
       paragraphs: [texts.mail.hello(facts.customer.firstName), ...paragraphs],
       ...(table && { table }),
       ...(shown && { facts: shown }),
-      button: {
-        label: button,
-        url: platform.config.publicUrl + enterPath(platform.secrets, businessId, facts.customer.id),
-      },
+      button: { label: button, url: letter.url ?? account },
     }),
   })
 }
@@ -125,6 +126,25 @@ function invoice({ facts, texts, ordered, day }: Subject): Letter | undefined {
     ],
     table: receiptLines(facts, texts),
     facts: receiptFacts(facts, texts),
+  }
+}
+
+/**
+ * Their bank wants to hear from them. Only for an invoice that was issued: who buys or changes a plan is there and is asked
+ * at once. Where the bank has no page of its own, they can pay with another card in their account.
+ */
+function confirm({ facts, texts, data }: Subject): Letter | undefined {
+  const { invoice: asked, business, product } = facts
+  if (asked?.status !== 'sent' || asked.dueMinor === 0n) return undefined
+  const url = String(data.action_url ?? '')
+  const { mails } = texts
+  return {
+    subject: mails.confirmSubject(business.name),
+    paragraphs: [
+      mails.confirm(amountOf(data, texts), product.productName),
+      url ? mails.confirmHint : mails.confirmElsewhere,
+    ],
+    ...(url ? { button: mails.confirmButton, url } : { button: mails.changeCard }),
   }
 }
 

@@ -179,7 +179,9 @@ function waits(
   }
   deed.transactions.set(after.id, after)
   if (deed.checkAt === undefined || checkAt < deed.checkAt) deed.checkAt = checkAt
-  if (outcome.kind === 'action_required' && payment.state !== 'action_required' && invoice.status === 'sent')
+  if (outcome.kind !== 'action_required' || payment.state === 'action_required') return after
+  tellPayment(scene, 'payment_action_required', after)
+  if (invoice.status === 'sent')
     saveInvoice(scene, { ...invoice, chargeAt: nextTry(invoice.dunningStep, now) ?? null, updatedAt: now })
   return after
 }

@@ -10,6 +10,13 @@ export const mailsDe: MailTexts = {
   retry: date =>
     `Wir versuchen es am ${date} noch einmal. Wenn Sie mit einer anderen Karte zahlen möchten, ändern Sie sie vorher in Ihrem Konto.`,
   changeCard: 'Meine Karte ändern',
+  confirmSubject: business => `Bitte bestätigen Sie Ihre Zahlung an ${business}`,
+  confirm: (amount, product) =>
+    `Ihre Bank bittet Sie, die Zahlung von ${amount} für ${product} zu bestätigen. Vorher kann sie nicht ausgeführt werden.`,
+  confirmHint: 'Bitte tun Sie das innerhalb eines Tages: Der Knopf führt zu der Seite, auf der Sie bestätigen.',
+  confirmElsewhere:
+    'Bitte wenden Sie sich an Ihre Bank, oder zahlen Sie mit einer anderen Karte: Ändern Sie sie in Ihrem Konto.',
+  confirmButton: 'Zahlung bestätigen',
   overdueSubject: number => `Rechnung ${number} ist überfällig`,
   overdue: (amount, number) => `die Rechnung ${number} über ${amount} wurde nicht rechtzeitig bezahlt.`,
   overdueCard:

@@ -9,6 +9,12 @@ export const mailsEn = {
   failed: (amount: string, product: string) => `we could not collect ${amount} for ${product} from your card.`,
   retry: (date: string) => `We try again on ${date}. To pay with another card, change it in your account before then.`,
   changeCard: 'Change my card',
+  confirmSubject: (business: string) => `Please confirm your payment to ${business}`,
+  confirm: (amount: string, product: string) =>
+    `your bank asks you to confirm the payment of ${amount} for ${product}. Until then it can’t be made.`,
+  confirmHint: 'Please do so within a day: the button leads to the page where you confirm it.',
+  confirmElsewhere: 'Please write to your bank, or pay with another card: change it in your account.',
+  confirmButton: 'Confirm the payment',
   overdueSubject: (number: string) => `Invoice ${number} is overdue`,
   overdue: (amount: string, number: string) => `invoice ${number} over ${amount} has not been paid in time.`,
   overdueCard: 'We stop trying to charge your card. Change it in your account, or write to us if something is wrong.',
