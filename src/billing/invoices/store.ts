@@ -267,6 +267,18 @@ export const runningLines = (tx: Tx, businessId: string, subscriptionId: string,
     and invoice.status not in ('pending', 'void')
   order by invoice.number, line.line_no`
 
+/** Lines of add-ons that are billed in a rhythm of their own and still pay for time after the date. */
+export const runningAddonLines = (
+  tx: Tx,
+  businessId: string,
+  subscriptionIds: readonly string[],
+  after: LocalDate,
+) => tx<StoredLine[]>`
+  select ${lineColumns(tx)} from billing_invoice_line line
+    join billing_invoice invoice on invoice.business_id = line.business_id and invoice.id = line.invoice_id
+  where line.business_id = ${businessId} and line.subscription_id ${among(tx, subscriptionIds)}
+    and line.kind = 'addon' and line.end_date > ${after} and invoice.status not in ('pending', 'void')`
+
 /** Has this subscription been billed a setup fee for this plan before? */
 export const setupFeeWasBilled = (db: Db, businessId: string, subscriptionId: string, planId: string) =>
   db<{ found: boolean }[]>`

@@ -1,6 +1,8 @@
 import type { Tx } from '../../platform/database.ts'
 import { addonsByIds } from '../addons/addons.ts'
 import { couponsByIds } from '../coupons/coupons.ts'
+import type { StoredLine } from '../invoices/store.ts'
+import * as invoices from '../invoices/store.ts'
 import * as ledger from '../ledger/store.ts'
 import { plansByIds } from '../plans/plans.ts'
 import { settingsOf } from '../settings/settings.ts'
@@ -12,11 +14,14 @@ import type { ScheduledTerms } from './scheduled.ts'
 import { groupBy, type Surroundings, surroundingsOf } from './show.ts'
 import type { SubscriptionRow } from './store.ts'
 import * as changes from './store-changes.ts'
+import { hasOwnRhythm } from './terms.ts'
 
 /** Everything that the renewal of many subscriptions looks at. */
 export interface Around extends Surroundings {
   lots: Map<string, OpenLot[]>
   scheduled: Map<string, changes.ChangeRow>
+  /** of add-ons with a period of their own: what they have paid for beyond the term that ends */
+  running: Map<string, StoredLine[]>
   taxes: readonly TaxRow[]
   settings: Settings
 }
@@ -43,8 +48,10 @@ export async function lookAround(tx: Tx, businessId: string, rows: readonly Subs
   for (const plan of planIds.length ? await plansByIds(tx, businessId, planIds) : []) around.plans.set(plan.id, plan)
   for (const coupon of couponIds.length ? await couponsByIds(tx, businessId, couponIds) : [])
     around.coupons.set(coupon.id, coupon)
+  const running = await runningLines(tx, businessId, rows, around)
   return {
     ...around,
+    running: groupBy(running, line => line.subscriptionId),
     lots: groupBy(
       lots.map(lot => ({ ...lot, balanceMinor: lot.createdMinor - lot.usedMinor - lot.reservedMinor })),
       lot => lot.subscriptionId,
@@ -53,4 +60,18 @@ export async function lookAround(tx: Tx, businessId: string, rows: readonly Subs
     taxes,
     settings,
   }
+}
+
+/** Most subscriptions have no such add-on: then nothing is asked. */
+async function runningLines(
+  tx: Tx,
+  businessId: string,
+  rows: readonly SubscriptionRow[],
+  { chosen }: Surroundings,
+): Promise<StoredLine[]> {
+  const own = rows.filter(row => chosen.get(row.id)?.some(addon => hasOwnRhythm(addon, row)))
+  const ends = own.flatMap(row => row.periodEnd ?? []).toSorted()
+  if (ends.length === 0) return []
+  const ids = own.map(row => row.id)
+  return invoices.runningAddonLines(tx, businessId, ids, ends[0]!)
 }

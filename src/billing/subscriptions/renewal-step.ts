@@ -1,12 +1,13 @@
 import type { Context } from '../context.ts'
-import { localDate } from '../dates.ts'
+import { type LocalDate, localDate } from '../dates.ts'
 import { makeBill } from '../invoices/bill.ts'
 import { draftInvoice, type NewInvoice } from '../invoices/issue.ts'
 import { isRenewal } from '../invoices/receive.ts'
 import type { LedgerAct } from '../ledger/ledger.ts'
+import { min } from '../money.ts'
 import { chooseTaxes } from '../taxes/tax-for.ts'
 import { inPeriod, nextPeriod, periodsOver, restartedAt, skipped, stopped } from './periods.ts'
-import { useLots } from './proration.ts'
+import { type BilledLine, creditFor, useLots } from './proration.ts'
 import { chargeNow, couponUsed, inTrial } from './purchase.ts'
 import type { Around } from './renewal-facts.ts'
 import { withScheduled } from './scheduled.ts'
@@ -97,7 +98,8 @@ function billed(context: Context, before: SubscriptionRow, around: Around): Step
   const uses = useLots(around.lots.get(before.id) ?? [], bill.totalMinor)
   const addons = withAdjusted(sold.addons, bill.lines)
   const status = before.status === 'dunning' ? 'dunning' : 'live'
-  const paid = couponUsed({ ...terms, status, setupFeeDue: false, deferredMinor: bill.netMinor })
+  const unearned = stillToDeliver(before, around, { addons, on: period.start })
+  const paid = couponUsed({ ...terms, status, setupFeeDue: false, deferredMinor: unearned + bill.netMinor })
   const row = inPeriod(paid, period, { now, timeZone })
   const resumed = before.periodEnd !== null && before.periodEnd !== period.start
   const invoice = draftInvoice({
@@ -112,7 +114,7 @@ function billed(context: Context, before: SubscriptionRow, around: Around): Step
     creditNote: null,
     now,
     timeZone,
-    earnedMinor: before.deferredMinor,
+    earnedMinor: before.deferredMinor - unearned,
   })
   const how = chargeNow(row.gateway, invoice.row.dueMinor, row.currency)
   invoice.row.chargeAt = how === 'charge' ? now : null
@@ -122,6 +124,16 @@ function billed(context: Context, before: SubscriptionRow, around: Around): Step
   const events = how === 'charge' || !isRenewal(invoice.row) ? [] : ['subscription_renew']
   if (change) events.push(`subscription_${change.updateType}`)
   return { row, addons: touched, change, wide, invoice, act: undefined, events }
+}
+
+/** What an add-on was paid for beyond this date is earned in its own time, by day, as it would be credited. */
+function stillToDeliver(
+  before: SubscriptionRow,
+  { running }: Around,
+  { addons, on }: { addons: readonly SubscriptionAddon[]; on: LocalDate },
+): bigint {
+  const lines = (running.get(before.id) ?? []).filter(line => addons.some(addon => addon.addonId === line.itemId))
+  return min(before.deferredMinor, creditFor(lines as BilledLine[], on).netMinor)
 }
 
 const isChanged = (after: SubscriptionAddon, before: SubscriptionAddon | undefined) =>

@@ -101,6 +101,10 @@ type Rhythm = Pick<SubscriptionRow, 'periodUnit' | 'periodCount'>
 export const sharesRhythm = (addon: SubscriptionAddon, terms: Rhythm): boolean =>
   addon.billingCycle === 'lifetime' && addon.periodUnit === terms.periodUnit && addon.periodCount === terms.periodCount
 
+/** Billed in whole periods of its own, which may last beyond a term of the plan. */
+export const hasOwnRhythm = (addon: SubscriptionAddon, terms: Rhythm): boolean =>
+  addon.billingCycle === 'lifetime' && !sharesRhythm(addon, terms)
+
 export interface Stretch {
   start: LocalDate
   end: LocalDate
