@@ -3,6 +3,7 @@ import { scoreBase } from './subscribers/bitmaps.ts'
 import { engagedSince } from './subscribers/facets.ts'
 import { gramLength } from './subscribers/grams.ts'
 import { searchText } from './subscribers/store-changes.ts'
+import { storedSlots } from './subscribers/store-grams.ts'
 
 export { holdSnapshot } from './subscribers/store-filter.ts'
 
@@ -94,9 +95,9 @@ export const lastSlot = async (db: Db, businessId: string) =>
 
 export const gramSets = (db: Db, businessId: string) =>
   db<{ gram: string; block: number; slots: Buffer }[]>`
-  select gram, block, slots from email_gram where business_id = ${businessId} and length(gram) <= ${gramLength}`.cursor(
+  select gram, block, ${storedSlots(db)} as slots from email_gram where business_id = ${businessId} and length(gram) <= ${gramLength}`.cursor(
     5_000,
   )
 
 export const wordSets = (db: Db, businessId: string) => db<{ gram: string; block: number; slots: Buffer }[]>`
-  select gram, block, slots from email_gram where business_id = ${businessId} and length(gram) > ${gramLength}`
+  select gram, block, ${storedSlots(db)} as slots from email_gram where business_id = ${businessId} and length(gram) > ${gramLength}`

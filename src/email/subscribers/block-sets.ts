@@ -4,30 +4,31 @@ import { bitsOf, placesOf } from './grams.ts'
 /** A set of subscribers: bits by block, only blocks that have anybody. */
 export type BlockSets = Map<number, Uint8Array>
 
-/** A set as the database hands it over: all its blocks in one row, because a row costs more than a kilobyte in it. */
-export interface StoredBlocks {
-  blocks: number[]
-  /** in bytes, of each block */
-  lengths: number[]
-  slots: Buffer
+/** Of one block: who is in all of these, each stored as a list or as bits. May change the bits of the first. */
+export function intersection(stored: readonly Uint8Array[]): Uint8Array {
+  const [first, ...others] = stored
+  const bits = bitsOf(first!)
+  for (const other of others) and(bits, bitsOf(other))
+  return bits
 }
 
-export function bitsIn({ blocks, lengths, slots }: StoredBlocks): BlockSets {
-  const sets: BlockSets = new Map()
-  let at = 0
-  for (const [i, block] of blocks.entries()) {
-    const end = at + lengths[i]!
-    sets.set(block, bitsOf(slots.subarray(at, end)))
-    at = end
-  }
-  return sets
+/** Of one block: who is in any of them. */
+export function union(stored: readonly Uint8Array[]): Uint8Array {
+  const [first, ...others] = stored
+  const bits = bitsOf(first!)
+  for (const other of others.map(bitsOf)) for (let i = 0; i < bits.length; i++) bits[i]! |= other[i]!
+  return bits
+}
+
+function and(bits: Uint8Array, other: Uint8Array): void {
+  for (let i = 0; i < bits.length; i++) bits[i]! &= other[i]!
 }
 
 /** Changes the first: it keeps who is also in the other. */
 export function keepOnly(sets: BlockSets, others: BlockSets): void {
   for (const [block, bits] of sets) {
     const other = others.get(block)
-    if (other) for (let i = 0; i < bits.length; i++) bits[i]! &= other[i]!
+    if (other) and(bits, other)
     else sets.delete(block)
   }
 }

@@ -9,7 +9,7 @@ import { blockBits } from './bitmaps.ts'
 export const gramLength = 3
 const wordFromSlots = 12
 const maxWordLength = 80
-const setBytes = blockBits / 8
+export const setBytes = blockBits / 8
 const maxListed = setBytes / 2 - 1
 
 /** Fields of a text are parted by this; no gram and no word goes across it. */
@@ -40,17 +40,17 @@ export function wordsOf(text: string): Set<string> {
   return words
 }
 
-/**
- * The sets that everyone who has the term is in: one where a gram is the whole term, else all its grams. The first ones are spread
- * over the term, because neighbours tell nearly the same.
- */
-export function gramsOfTerm(term: string, spread = 6): string[] {
+/** Which sets tell of a term: one where a gram is the whole term, else some that everyone who matches must be in. */
+export function gramsOfTerm(term: string, most = 12): string[] {
   const characters = [...term]
   if (characters.length <= gramLength) return [term]
-  const grams = characters.slice(gramLength - 1).map((_, i) => characters.slice(i, i + gramLength).join(''))
-  const last = grams.length - 1
-  const first = Array.from({ length: spread }, (_, i) => grams[Math.round((i * last) / (spread - 1))]!)
-  return [...new Set([...first, ...grams])]
+  const last = characters.length - gramLength
+  const places = Math.min(most, last + 1)
+  const grams = Array.from({ length: places }, (_, i) => {
+    const start = Math.round((i * last) / Math.max(1, places - 1))
+    return characters.slice(start, start + gramLength).join('')
+  })
+  return [...new Set(grams)]
 }
 
 /** Places within a block, as stored: up to 511 in order as two bytes each, more as bits. */
@@ -65,9 +65,11 @@ export function encodeSlots(places: readonly number[]): Buffer {
   return bytes
 }
 
+export const isBits = (stored: Uint8Array) => stored.length === setBytes
+
 /** As bits, whichever way they are stored. */
 export function bitsOf(stored: Uint8Array): Uint8Array {
-  if (stored.length === setBytes) return stored
+  if (isBits(stored)) return stored
   const bits = new Uint8Array(setBytes)
   for (let i = 0; i < stored.length; i += 2) {
     const place = (stored[i]! << 8) | stored[i + 1]!

@@ -1,6 +1,6 @@
 import type { Db } from '../../platform/database.ts'
 import type { RuleContext } from '../segments/store-rules.ts'
-import { type BlockSets, bitsIn, countAll, keepOnly, moveTo, removeSlots, slotsOfAll } from './block-sets.ts'
+import { type BlockSets, countAll, keepOnly, moveTo, removeSlots, slotsOfAll } from './block-sets.ts'
 import type { Filter } from './filter.ts'
 import { fieldEnd, gramLength, gramsOfTerm } from './grams.ts'
 import type { Bounds } from './sets.ts'
@@ -16,7 +16,7 @@ export interface Found {
 
 /** So many are looked at as quickly as other sets are read to make them fewer. */
 const fewSlots = 2_000
-const setsAtOnce = 6
+const wordsAtOnce = 4
 
 /** Finds by the kept sets, other filters included where that spares looks. Must run in one snapshot. */
 export async function findBySets(
@@ -29,11 +29,7 @@ export async function findBySets(
   const longTerm = [...filter.search].length > gramLength
   const alone = bounds.exact && bounds.upper === true
   const { term, changed, words } = await store.termFacts(db, businessId, filter.search, { alone, longTerm })
-  const grams = gramsOfTerm(term)
-  const setOf = async (some: readonly string[]) => (await store.setsOfGrams(db, businessId, some)).map(bitsIn)
-  const candidates = await setOf(grams.slice(0, setsAtOnce)).then(sets =>
-    common(sets, Math.min(grams.length, setsAtOnce)),
-  )
+  const candidates = await store.inAll(db, businessId, gramsOfTerm(term))
   removeSlots(candidates, changed)
   const found: Found = { sure: new Map(), doubtful: [...changed] }
   const tooMany = () => countAll(candidates) > fewSlots
@@ -43,22 +39,10 @@ export async function findBySets(
     if ([...term].length <= gramLength) return { ...found, sure: candidates }
     // The shortest word is the most common; longer ones are only asked for when it leaves too many in doubt.
     words.sort((a, b) => a.length - b.length)
-    for (let from = 0; from < words.length && tooMany(); from += setsAtOnce)
-      for (const word of await setOf(words.slice(from, from + setsAtOnce))) moveTo(found.sure, candidates, word)
-  }
-  for (let from = setsAtOnce; from < grams.length && tooMany(); from += setsAtOnce) {
-    const more = grams.slice(from, from + setsAtOnce)
-    keepOnly(candidates, common(await setOf(more), more.length))
+    for (let from = 0; from < words.length && tooMany(); from += wordsAtOnce)
+      moveTo(found.sure, candidates, await store.inAny(db, businessId, words.slice(from, from + wordsAtOnce)))
   }
   return { ...found, doubtful: found.doubtful.concat(slotsOfAll(candidates)) }
-}
-
-/** Who is in all of so many sets; where one is missing, nobody is. */
-function common(sets: readonly BlockSets[], expected: number): BlockSets {
-  if (sets.length < expected) return new Map()
-  const [fewest, ...others] = [...sets].sort((a, b) => a.size - b.size)
-  for (const other of others) keepOnly(fewest!, other)
-  return fewest!
 }
 
 export async function totalBySearch(

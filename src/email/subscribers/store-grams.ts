@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises'
 import { type Db, only } from '../../platform/database.ts'
-import type { StoredBlocks } from './block-sets.ts'
-import type { GramSet } from './grams.ts'
+import { type BlockSets, intersection, union } from './block-sets.ts'
+import { type GramSet, isBits, setBytes } from './grams.ts'
 import { searchText } from './store-changes.ts'
 
 /** A cell of COPY's text format. */
@@ -9,17 +9,24 @@ export const copyCell = (text: string) =>
   /[\\\t\n\r]/.test(text) ? text.replaceAll(/[\\\t\n\r]/g, character => copyEscapes[character]!) : text
 const copyEscapes: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
 
+/** The columns `slots` and `bits`. */
+const copySet = (slots: Buffer) =>
+  isBits(slots) ? `\\N\tx${slots.toString('hex')}` : `\\\\x${slots.toString('hex')}\t\\N`
+
+/** As the program has them: bytes of a list or of bits. */
+export const storedSlots = (db: Db) => db`coalesce(slots, substring(bit_send(bits) from 5))`
+
 /** Writes the sets of a block that nobody was in before. */
 export async function addBlock(db: Db, businessId: string, block: number, sets: readonly GramSet[]): Promise<void> {
   const lines = function* () {
     for (let from = 0; from < sets.length; from += 1_000) {
       let text = ''
       for (const { gram, slots } of sets.slice(from, from + 1_000))
-        text += `${businessId}\t${copyCell(gram)}\t${block}\t\\\\x${slots.toString('hex')}\n`
+        text += `${businessId}\t${copyCell(gram)}\t${block}\t${copySet(slots)}\n`
       yield text
     }
   }
-  const writable = await db`copy email_gram (business_id, gram, block, slots) from stdin`.writable()
+  const writable = await db`copy email_gram (business_id, gram, block, slots, bits) from stdin`.writable()
   await pipeline(lines, writable)
 }
 
@@ -30,7 +37,7 @@ export const addWords = (db: Db, businessId: string, words: readonly string[]) =
 export const setsOf = (db: Db, businessId: string, grams: readonly string[], blocks: readonly number[]) => db<
   { gram: string; block: number; slots: Buffer }[]
 >`
-  select g.gram, g.block, g.slots from unnest(${grams as string[]}::text[], ${blocks as number[]}::int[]) as wanted (gram, block)
+  select g.gram, g.block, ${storedSlots(db)} as slots from unnest(${grams as string[]}::text[], ${blocks as number[]}::int[]) as wanted (gram, block)
   join email_gram g on g.business_id = ${businessId} and g.gram = wanted.gram collate "C" and g.block = wanted.block`
 
 export async function putSets(
@@ -41,11 +48,12 @@ export async function putSets(
   const [full, empty] = [sets.filter(set => set.slots), sets.filter(set => !set.slots)]
   if (full.length > 0)
     await db`
-      insert into email_gram (business_id, gram, block, slots)
-      select ${businessId}, gram, block, decode(slots, 'hex')
+      insert into email_gram (business_id, gram, block, slots, bits)
+      select ${businessId}, gram, block, case when length(hex) < ${setBytes * 2} then decode(hex, 'hex') end,
+        case when length(hex) = ${setBytes * 2} then ('x' || hex)::bit(8192) end
       from unnest(${full.map(set => set.gram)}::text[], ${full.map(set => set.block)}::int[], ${full.map(set => set.slots!.toString('hex'))}::text[])
-        as s (gram, block, slots)
-      on conflict (business_id, gram, block) do update set slots = excluded.slots`
+        as s (gram, block, hex)
+      on conflict (business_id, gram, block) do update set slots = excluded.slots, bits = excluded.bits`
   if (empty.length > 0)
     await db`
       delete from email_gram g using unnest(${empty.map(set => set.gram)}::text[], ${empty.map(set => set.block)}::int[]) as e (gram, block)
@@ -108,6 +116,44 @@ export const termFacts = (db: Db, businessId: string, term: string, options: { a
         : db`array[]::text[]`
     } as words`.then(only)
 
-export const setsOfGrams = (db: Db, businessId: string, grams: readonly string[]) => db<StoredBlocks[]>`
-  select array_agg(block) as blocks, array_agg(octet_length(slots)) as lengths, string_agg(slots, '') as slots
-  from email_gram where business_id = ${businessId} and gram = any(${grams as string[]}::text[]) group by gram`
+/** Who is in all of these sets, by block; only blocks that have all of them. */
+export const inAll = async (db: Db, businessId: string, grams: readonly string[]): Promise<BlockSets> =>
+  new Map(
+    (
+      await db<StoredSets[]>`
+      select block, bit_send(bit_and(bits)) as dense, string_agg(slots, '\\xffff') as lists
+      from email_gram where business_id = ${businessId} and gram = any(${grams as string[]}::text[])
+      group by block having count(*) = ${grams.length}`
+    ).map(({ block, dense, lists }) => [block, intersection(setsIn(dense, lists))]),
+  )
+
+/** Who is in any of them. */
+export const inAny = async (db: Db, businessId: string, grams: readonly string[]): Promise<BlockSets> =>
+  new Map(
+    (
+      await db<StoredSets[]>`
+      select block, bit_send(bit_or(bits)) as dense, string_agg(slots, '\\xffff') as lists
+      from email_gram where business_id = ${businessId} and gram = any(${grams as string[]}::text[]) group by block`
+    ).map(({ block, dense, lists }) => [block, union(setsIn(dense, lists))]),
+  )
+
+interface StoredSets {
+  block: number
+  dense: Buffer | null
+  /** parted by a number that is no place in a block */
+  lists: Buffer | null
+}
+
+/** As they were stored. Of the bits, the first four bytes tell their number. */
+function setsIn(dense: Buffer | null, lists: Buffer | null): Buffer[] {
+  const sets: Buffer[] = dense ? [dense.subarray(4)] : []
+  if (!lists) return sets
+  let from = 0
+  for (let at = 0; at < lists.length; at += 2)
+    if (lists[at] === 0xff) {
+      sets.push(lists.subarray(from, at))
+      from = at + 2
+    }
+  sets.push(lists.subarray(from))
+  return sets
+}
