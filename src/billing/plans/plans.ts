@@ -161,12 +161,16 @@ const blankPlan = (productId: string, currency: string, now: Date): PlanRow => (
   updatedAt: now,
 })
 
-/** Spec silent: no longer than ten years, so that every date a subscription can reach exists. */
+/** Spec silent: no longer than ten years, and all cycles together a thousand, so that every date a subscription can reach exists. */
 const longestPeriod = { d: 3_660, w: 520, m: 120, y: 10 }
 const mostCycles = 1_000
 
 function withChanges(plan: PlanRow, changes: Static<typeof PlanChanges>): PlanRow {
   const billingPeriod = changes.billing_period ?? plan.billingPeriod
+  const billingPeriodNum = readWhole(changes.billing_period_num ?? plan.billingPeriodNum, 'billing_period_num', {
+    min: 1,
+    max: longestPeriod[billingPeriod],
+  })
   return {
     ...plan,
     ...amounts(plan, changes),
@@ -175,11 +179,8 @@ function withChanges(plan: PlanRow, changes: Static<typeof PlanChanges>): PlanRo
     planType: changes.plan_type ?? plan.planType,
     planActive: changes.plan_active === undefined ? plan.planActive : readFlag(changes.plan_active),
     billingPeriod,
-    billingPeriodNum: readWhole(changes.billing_period_num ?? plan.billingPeriodNum, 'billing_period_num', {
-      min: 1,
-      max: longestPeriod[billingPeriod],
-    }),
-    ...cycle(plan, changes),
+    billingPeriodNum,
+    ...cycle(plan, changes, Math.min(mostCycles, Math.floor((100 * longestPeriod[billingPeriod]) / billingPeriodNum))),
     trialPeriod: changes.trial_period ?? plan.trialPeriod,
     trialType: changes.trial_type ?? plan.trialType,
     setupFeeType: changes.setup_fee_type ?? plan.setupFeeType,
@@ -204,12 +205,12 @@ function amounts(plan: PlanRow, changes: Static<typeof PlanChanges>) {
   }
 }
 
-function cycle(plan: PlanRow, changes: Static<typeof PlanChanges>) {
+function cycle(plan: PlanRow, changes: Static<typeof PlanChanges>, max: number) {
   const billingCycle = changes.billing_cycle ?? plan.billingCycle
   if (billingCycle !== 'specific') return { billingCycle, billingCycleNum: null }
   const given = changes.billing_cycle_num ?? plan.billingCycleNum ?? ''
   if (given === '') throw invalidField('billing_cycle_num', 'is required when billing_cycle is specific')
-  return { billingCycle, billingCycleNum: readWhole(given, 'billing_cycle_num', { min: 1, max: mostCycles }) }
+  return { billingCycle, billingCycleNum: readWhole(given, 'billing_cycle_num', { min: 1, max }) }
 }
 
 export const showPlan = (row: PlanRow): Static<typeof PlanSchema> => ({
