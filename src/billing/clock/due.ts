@@ -1,4 +1,4 @@
-import { businessById } from '../../accounts/store.ts'
+import { businessById, clockIsSet } from '../../accounts/store.ts'
 import type { Business } from '../../platform/business.ts'
 import { nowFor, type TimeKeeper } from '../../platform/clock.ts'
 import type { Db, Tx } from '../../platform/database.ts'
@@ -101,7 +101,7 @@ export const dueLoop = (platform: Platform): Loop => ({
         continue
       }
       const context = await contextFor(platform, taken.businessId)
-      if (!context || context.business.testMode) continue
+      if (!context || (await clockIsSet(platform.db, taken.businessId))) continue
       await runDue(context)
       const next = await store.nextDue(platform.db, taken.businessId)
       const ceiling = new Date(context.now.getTime() + hourMs)
