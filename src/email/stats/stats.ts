@@ -8,9 +8,11 @@ import * as store from './store.ts'
 
 /** Everything from kept totals, so it costs the same at ten subscribers and at ten million. */
 export async function subscriberStats(db: Db, business: Business, listIdOrName: string | undefined) {
-  const now = await nowFor(db, business)
-  const config = await leadScoreConfig(db, business.id)
-  const all = await lists.all(db, business.id)
+  const [now, config, all] = await Promise.all([
+    nowFor(db, business),
+    leadScoreConfig(db, business.id),
+    lists.all(db, business.id),
+  ])
   const chosen = listIdOrName === undefined ? undefined : chooseList(all, listIdOrName)
   const rows = await store.totals(db, business.id, ['all', 'list'], { now, ...config.thresholds })
   const byList = new Map(rows.filter(row => row.kind === 'list').map(row => [row.number, row]))

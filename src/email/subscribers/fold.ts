@@ -41,15 +41,16 @@ export async function foldAll(db: Database, businessId: string, now: Date): Prom
 
 /** For a transaction that already holds the fold's lock. */
 export async function foldBatchIn(tx: Tx, businessId: string, engagedAsOf: Date): Promise<number> {
-  const changes = await store.takeChanges(tx, businessId, foldBatch)
+  const [changes, { hotFrom, coldTo }] = await Promise.all([
+    store.takeChanges(tx, businessId, foldBatch),
+    leadScoreSettings(tx, businessId),
+  ])
   if (changes.length === 0) return 0
-  const { hotFrom, coldTo } = await leadScoreSettings(tx, businessId)
   const counts = new Counts({ hotFrom, coldTo, engagedAsOf })
   for (const change of changes) counts.add(change)
-  await store.addCounts(tx, businessId, counts.rows())
   const sets: SetChanges = { keys: [], blocks: [], places: [], members: [] }
   for (const change of netChanges(changes)) noteSetChanges(sets, change)
-  await store.changeSets(tx, businessId, sets)
+  await Promise.all([store.addCounts(tx, businessId, counts.rows()), store.changeSets(tx, businessId, sets)])
   const texts = new Map<number, string | null>()
   for (const { slot, textChanged, oldText } of changes) if (textChanged && !texts.has(slot)) texts.set(slot, oldText)
   if (texts.size > 0)

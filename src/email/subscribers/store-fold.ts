@@ -1,4 +1,4 @@
-import { type Db, first } from '../../platform/database.ts'
+import { type Db, first, sendAlong, type Tx } from '../../platform/database.ts'
 import type { SetChanges } from './bitmaps.ts'
 import { type Change, engagedDays, type Facets } from './facets.ts'
 import type { Status } from './schema.ts'
@@ -26,11 +26,14 @@ export async function waitForFold(db: Db, businessId: string): Promise<void> {
 }
 
 /** Undefined: another process is folding this business right now. */
-export async function lockFold(db: Db, businessId: string, now: Date, wait: boolean) {
-  await db`insert into email_fold (business_id, engaged_as_of) values (${businessId}, ${now}) on conflict do nothing`
-  return db<{ engagedAsOf: Date }[]>`
+export async function lockFold(tx: Tx, businessId: string, now: Date, wait: boolean) {
+  await sendAlong(
+    tx,
+    tx`insert into email_fold (business_id, engaged_as_of) values (${businessId}, ${now}) on conflict do nothing`,
+  )
+  return tx<{ engagedAsOf: Date }[]>`
     select engaged_as_of as "engagedAsOf" from email_fold where business_id = ${businessId}
-    for update ${wait ? db`` : db`skip locked`}`.then(first)
+    for update ${wait ? tx`` : tx`skip locked`}`.then(first)
 }
 
 interface ChangeRow {
