@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { allBusinessIds } from '../accounts/store.ts'
-import { type Command, UsageError } from './command.ts'
+import { type Command, requireBusiness, UsageError } from './command.ts'
 
 /** Recounts what is kept as a running total and checks what must always hold; finds fault, never mends in silence. */
 export const auditCommand: Command = {
@@ -14,7 +14,9 @@ export const auditCommand: Command = {
     const differences = await withHouse(async ({ platform, services }) => {
       const chosen = services.filter(service => positionals.length === 0 || positionals.includes(service.name))
       if (chosen.length === 0) throw new UsageError('Expected: audit email, audit chat or audit billing')
-      const businesses = values.business ? [values.business] : await allBusinessIds(platform.db)
+      const businesses = values.business
+        ? [(await requireBusiness(platform.db, values.business)).id]
+        : await allBusinessIds(platform.db)
       const found: string[] = []
       for (const businessId of businesses)
         for (const service of chosen)

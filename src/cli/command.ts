@@ -1,5 +1,8 @@
+import { businessById } from '../accounts/store.ts'
 import type { House } from '../house.ts'
+import type { Business } from '../platform/business.ts'
 import type { Config } from '../platform/config.ts'
+import type { Db } from '../platform/database.ts'
 
 /** What a command gets. It opens the house only when it needs one, and it is closed for it. */
 export interface Console {
@@ -16,3 +19,10 @@ export interface Command {
 
 /** The command was called wrongly; the message says how to call it. */
 export class UsageError extends Error {}
+
+/** A mistyped id must not look like a business without keys, mail or faults. */
+export async function requireBusiness(db: Db, id: string): Promise<Business> {
+  const business = await businessById(db, id)
+  if (!business) throw new UsageError(`There is no business ${id}.`)
+  return business
+}

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { openSession } from '../email/delivery/smtp-connect.ts'
 import { type ServerRow, serversOf } from '../email/delivery/store-servers.ts'
 import type { Platform } from '../platform/platform.ts'
+import { requireBusiness } from './command.ts'
 
 /** One thing that was looked at: it is well, it could be better, or mail will suffer. */
 export interface Finding {
@@ -19,7 +20,8 @@ export async function doctorEmail(platform: Platform, args: string[]): Promise<F
     args,
     options: { sender: { type: 'string' }, business: { type: 'string' }, selector: { type: 'string' } },
   })
-  const servers = values.business ? await serversOf(platform.db, values.business) : []
+  const business = values.business && (await requireBusiness(platform.db, values.business))
+  const servers = business ? await serversOf(platform.db, business.id) : []
   const sender = values.sender ?? servers.find(server => server.senderEmail !== '')?.senderEmail
   const findings: Finding[] = []
   if (!sender?.includes('@'))

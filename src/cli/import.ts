@@ -1,10 +1,9 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { businessById } from '../accounts/store.ts'
 import { importProgress, runImport, startImport } from '../email/import/import.ts'
 import type { Platform } from '../platform/platform.ts'
-import { type Command, UsageError } from './command.ts'
+import { type Command, requireBusiness, UsageError } from './command.ts'
 
 /** Imports a file of this machine and waits until it is done. Killed meanwhile, a running copy of the program goes on with it. */
 export const importCommand: Command = {
@@ -22,8 +21,7 @@ export async function importFile(platform: Platform, args: string[], print: (tex
   if (!path || positionals.length > 1) throw new UsageError('Name one CSV file.')
   if (!(await stat(path).catch(() => undefined))?.isFile()) throw new UsageError(`There is no file ${path}.`)
   if (!values.business) throw new UsageError('--business must be the id of a business.')
-  const business = await businessById(platform.db, values.business)
-  if (!business) throw new UsageError(`There is no business ${values.business}.`)
+  const business = await requireBusiness(platform.db, values.business)
   const names = (text = '') =>
     text
       .split(',')

@@ -1,5 +1,7 @@
 import { type Command, UsageError } from './command.ts'
 
+const jobId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
 export const jobsCommand: Command = {
   usage: 'jobs dead | jobs retry [ID …]',
   async run({ args, print, withHouse }) {
@@ -14,6 +16,8 @@ export const jobsCommand: Command = {
       return
     }
     if (action !== 'retry') throw new UsageError('Expected: jobs dead or jobs retry')
+    const wrong = ids.find(id => !jobId.test(id))
+    if (wrong !== undefined) throw new UsageError(`${wrong} is not the id of a job; \`jobs dead\` shows them.`)
     const count = await withHouse(({ platform }) => platform.jobs.retryDeadLetters(ids.length > 0 ? ids : undefined))
     print(`${count} ${count === 1 ? 'job goes' : 'jobs go'} back to work.`)
   },

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { createKey, keyServices, revokeKey } from '../accounts/keys.ts'
 import { keysOf } from '../accounts/store.ts'
-import { type Command, type Console, UsageError } from './command.ts'
+import { type Command, type Console, requireBusiness, UsageError } from './command.ts'
 
 export const keysCommand: Command = {
   usage:
@@ -33,9 +33,10 @@ async function create(
 ): Promise<void> {
   const service = keyServices.find(known => known === options.service)
   if (!service) throw new UsageError(`--service must be one of ${keyServices.join(', ')}.`)
-  const key = await withHouse(({ platform }) =>
-    createKey(platform.db, options.business, { service, name: options.name, readOnly: options['read-only'] }),
-  )
+  const key = await withHouse(async ({ platform: { db } }) => {
+    const { id } = await requireBusiness(db, options.business)
+    return createKey(db, id, { service, name: options.name, readOnly: options['read-only'] })
+  })
   if (options.json) return print(JSON.stringify(key))
   print(
     `Key ${key.id} for ${service}. It is shown only now:\n  ${key.apiKey}${key.secretKey ? `\n  ${key.secretKey} (secret key)` : ''}`,
@@ -43,7 +44,7 @@ async function create(
 }
 
 async function list({ print, withHouse }: Console, businessId: string, json: boolean): Promise<void> {
-  const keys = await withHouse(({ platform }) => keysOf(platform.db, businessId))
+  const keys = await withHouse(async ({ platform: { db } }) => keysOf(db, (await requireBusiness(db, businessId)).id))
   if (json) return print(JSON.stringify(keys))
   for (const key of keys) {
     const state = key.revokedAt ? 'revoked' : key.readOnly ? 'read-only' : 'active'
@@ -55,6 +56,6 @@ async function list({ print, withHouse }: Console, businessId: string, json: boo
 
 async function revoke({ print, withHouse }: Console, businessId: string, keyId: string | undefined): Promise<void> {
   if (!keyId) throw new UsageError('--key must be the id of the key, as `keys list` shows it.')
-  await withHouse(({ platform }) => revokeKey(platform.db, businessId, keyId))
+  await withHouse(async ({ platform: { db } }) => revokeKey(db, (await requireBusiness(db, businessId)).id, keyId))
   print(`Key ${keyId} is revoked; it stops working within a second everywhere.`)
 }
