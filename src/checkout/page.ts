@@ -1,5 +1,6 @@
+import { isPassing } from '../platform/database.ts'
 import { type Call, type Endpoint, endpoint, type Form, type Raw } from '../platform/endpoint.ts'
-import { Problem } from '../platform/problem.ts'
+import { Problem, unavailable } from '../platform/problem.ts'
 import { textsFor } from './texts/choose.ts'
 import type { Texts } from './texts/en.ts'
 import { unhappyPage } from './unhappy.ts'
@@ -32,13 +33,22 @@ async function answer<P>(call: Call, show: Show<P>): Promise<Raw> {
   try {
     return await show({ call, params: call.params as P, query, form, texts })
   } catch (error) {
-    const problem = error instanceof Problem ? error : undefined
-    if (problem?.status === 404) return unhappyPage(texts.unhappy.missing, { status: 404, texts })
-    if (problem?.status === 429)
-      return unhappyPage(texts.unhappy.tooMany, { status: 429, texts, headers: problem.headers })
-    call.log.error({ err: error, requestId: call.requestId }, 'page failed')
-    return unhappyPage(texts.unhappy.failed, { status: problem && problem.status < 500 ? problem.status : 500, texts })
+    const problem = isPassing(error) ? unavailable('database_unavailable', 'The database is not available.') : error
+    if (!(problem instanceof Problem)) return failed(call, error, { status: 500, texts })
+    const { status, headers } = problem
+    if (status === 404) return unhappyPage(texts.unhappy.missing, { status, texts })
+    if (status === 429) return unhappyPage(texts.unhappy.tooMany, { status, texts, headers })
+    return failed(call, error, { status, texts, headers })
   }
+}
+
+function failed(
+  call: Call,
+  error: unknown,
+  options: { status: number; texts: Texts; headers?: Record<string, string> },
+): Raw {
+  call.log.error({ err: error, requestId: call.requestId }, 'page failed')
+  return unhappyPage(options.texts.unhappy.failed, options)
 }
 
 /** A parameter that comes several times counts once. */
