@@ -12,6 +12,7 @@ import { type LedgerAct, post } from './ledger/ledger.ts'
 import type { LotRow, LotSpending } from './ledger/store.ts'
 import * as lots from './ledger/store.ts'
 import { assignCode } from './licenses/assign.ts'
+import { sum } from './money.ts'
 import { noteMrr } from './mrr/mrr.ts'
 import type { SubscriptionAddon, SubscriptionRow } from './subscriptions/store.ts'
 import * as subscriptions from './subscriptions/store.ts'
@@ -109,6 +110,12 @@ export async function write(tx: Tx, context: Context, deed: Deed): Promise<void>
 /** Each by a statement of its own in the same trip: cheaper, because simpler, than one for many. */
 const isFew = (rows: readonly unknown[]) => rows.length < 4
 
+/** A lot is often spent by the act that makes it: then it is written as it is afterwards. */
+const withSpent = (lot: LotRow, spendings: readonly LotSpending[]): LotRow => ({
+  ...lot,
+  usedMinor: lot.usedMinor + sum(spendings.filter(one => one.lotId === lot.id).map(one => one.amountMinor)),
+})
+
 function allButInvoices(tx: Tx, { business, now }: Context, deed: Deed): (() => PromiseLike<unknown>)[] {
   const { id } = business
   const paid = [...deed.transactions.values()]
@@ -121,8 +128,14 @@ function allButInvoices(tx: Tx, { business, now }: Context, deed: Deed): (() => 
       () => credit.insertCreditNote(tx, id, note),
     ]),
     () => post(tx, id, deed.acts),
-    ...when(deed.lots.length > 0, () => lots.insertLots(tx, id, deed.lots)),
-    ...when(deed.spendings.length > 0, () => lots.spendLots(tx, id, deed.spendings)),
+    ...when(deed.lots.length > 0, () =>
+      lots.insertLots(
+        tx,
+        id,
+        deed.lots.map(lot => withSpent(lot, deed.spendings)),
+      ),
+    ),
+    ...when(deed.spendings.length > 0, () => lots.spendLots(tx, id, deed.spendings, { made: deed.lots })),
     ...when(deed.heldSpendings.length > 0, () => lots.spendLots(tx, id, deed.heldSpendings, { reserved: true })),
     ...when(deed.released.length > 0, () => lots.reserveLots(tx, id, deed.released, -1)),
     ...[...deed.subscriptions.values()].map(row => () => subscriptions.saveSubscription(tx, id, row)),

@@ -75,21 +75,26 @@ const insertUses = inserter<LotSpending>('billing_credit_use', {
   amount_minor: ['int8', one => one.amountMinor],
 })
 
-/** Spends lots on invoices. What was reserved for the invoice before is released in the same step. */
+/**
+ * Spends lots on invoices. What was reserved for the invoice before is released in the same step; lots that were just made
+ * are written with what is spent of them.
+ */
 export const spendLots = (
   tx: Tx,
   businessId: string,
   spendings: readonly LotSpending[],
-  options: { reserved: boolean } = { reserved: false },
+  options: { reserved?: boolean; made?: readonly LotRow[] } = {},
 ) =>
   Promise.all([
     insertUses(tx, businessId, spendings),
-    ...spendings.map(
-      ({ lotId, amountMinor }) => tx`
+    ...spendings
+      .filter(({ lotId }) => !options.made?.some(lot => lot.id === lotId))
+      .map(
+        ({ lotId, amountMinor }) => tx`
       update billing_credit_lot set used_minor = used_minor + ${amountMinor},
         reserved_minor = reserved_minor - ${options.reserved ? amountMinor : 0n}
       where business_id = ${businessId} and id = ${lotId}`,
-    ),
+      ),
   ])
 
 /** Holds (or, with a negative sign, lets go) parts of lots for a change whose card is being charged. */
