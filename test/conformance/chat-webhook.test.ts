@@ -505,6 +505,16 @@ describe('templates', () => {
 })
 
 describe('the test clock', () => {
+  test('keeps nobody from sending: the sandbox reviews templates while it stands still', async () => {
+    const mine = await w.business({ testMode: true })
+    await mine.account.put('/clock', { now: '2026-03-01T10:00:00.000Z' })
+    const definition = { name: 'hello', language: 'en_US', category: 'UTILITY' }
+    const made = await mine.chat.post('/templates', { ...definition, components: [{ type: 'BODY', text: 'Hello' }] })
+    expect(made.body.data.status).toBe('PENDING')
+    await processAllNews(w.platform)
+    expect((await mine.chat.get('/templates/hello')).body.data.status).toBe('APPROVED')
+  })
+
   test('lets the reports of the sandbox arrive when it gets there', async () => {
     const mine = await w.business({ testMode: true })
     await mine.account.put('/clock', { now: '2026-03-01T10:00:00.000Z' })
