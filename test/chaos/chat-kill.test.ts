@@ -1,11 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openDataFolder } from '../../src/platform/data-folder.ts'
-import { connect, type Pool } from '../../src/platform/database.ts'
-import { findEmbeddedPostgres, urlOf } from '../../src/platform/embedded-postgres.ts'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type FakePlatform, fakeNumberId, randomFrom, startFakePlatform } from '../fake-platform.ts'
-import { command, freePort, makeDataFolder, type Program, removeDataFolder, startProgram } from '../program.ts'
+import { freePort, makeDataFolder, type Program, removeDataFolder, startProgram } from '../program.ts'
+import { type World, world } from '../world.ts'
 
 /** kill -9 of the real program while it sends: no message twice, none lost, every unknown one flagged and settled. */
+let w: World
 let data: string
 let port: number
 let program: Program
@@ -18,7 +17,12 @@ const start = async () => {
   program = await startProgram({
     data,
     port,
-    env: { PENNYPOST_ALLOW_PRIVATE_ADDRESSES: '127.0.0.1/32', PENNYPOST_SERVICES: 'chat', PENNYPOST_DEMO: 'false' },
+    env: {
+      DATABASE_URL: w.databaseUrl,
+      PENNYPOST_SECRET_KEY: '07'.repeat(32),
+      PENNYPOST_ALLOW_PRIVATE_ADDRESSES: '127.0.0.1/32',
+      PENNYPOST_SERVICES: 'chat',
+    },
   })
 }
 const chat = (path: string) => `${program.url}/chat/api/v1${path}`
@@ -31,15 +35,23 @@ const post = async (path: string, body: unknown, more: Record<string, string> = 
   return { status: answer.status, body: (await answer.json()) as { data: Record<string, unknown>; code?: string } }
 }
 
-beforeEach(async () => {
-  fake = await startFakePlatform({ seed: 11, latencyMs: 3 })
+beforeAll(async () => {
+  w = await world()
   data = await makeDataFolder()
   port = await freePort()
   await start()
-  const made = await command(data, ['account', 'create', '--email', 'a@example.com', '--business', 'Shop', '--json'])
-  const account = JSON.parse(made.stdout)
-  businessId = account.businessId
-  headers = { authorization: `Bearer ${account.chat.apiKey}`, 'content-type': 'application/json' }
+})
+afterAll(async () => {
+  await program.stop()
+  await removeDataFolder(data)
+  await w.close()
+})
+
+beforeEach(async () => {
+  fake = await startFakePlatform({ seed: 11, latencyMs: 3 })
+  const shop = await w.business()
+  businessId = shop.id
+  headers = { authorization: shop.chat.authorization, 'content-type': 'application/json' }
   const answer = await fetch(chat('/settings/channel'), {
     method: 'PUT',
     headers,
@@ -55,23 +67,8 @@ beforeEach(async () => {
   })
   const { data: channel } = (await answer.json()) as { data: { webhookUrl: string } }
   webhook = new URL(channel.webhookUrl).pathname
-}, 60_000)
-
-afterEach(async () => {
-  await program.stop()
-  await fake.close()
-  await removeDataFolder(data)
-}, 60_000)
-
-async function withDatabase<T>(run: (db: Pool) => Promise<T>): Promise<T> {
-  const found = await findEmbeddedPostgres(await openDataFolder(data))
-  const db = connect(urlOf(found!), { name: 'chaos', max: 1 })
-  try {
-    return await run(db)
-  } finally {
-    await db.end()
-  }
-}
+})
+afterEach(() => fake.close())
 
 /** Reports everything, shuffled and doubled, and waits until it is worked through. */
 async function reportAll() {
@@ -79,25 +76,22 @@ async function reportAll() {
     async (body, signed) => fetch(`${program.url}${webhook}`, { method: 'POST', headers: signed, body }),
     { shuffle: true, copies: 2, batch: 300 },
   )
-  await withDatabase(db =>
-    expect
-      .poll(async () => (await db`select 1 from chat_webhook where processed_at is null limit 1`).length, {
-        timeout: 30_000,
-      })
-      .toBe(0),
-  )
+  await expect
+    .poll(async () => (await w.db`select 1 from chat_webhook where processed_at is null limit 1`).length, {
+      timeout: 30_000,
+    })
+    .toBe(0)
 }
 
 /** The lease of a call whose process is gone ends; time is moved instead of waited for. */
-const endLeases = () =>
-  withDatabase(async db => {
-    await db`update chat_message set lease_until = now() - interval '1 second' where status = 'sending'`
-    await expect
-      .poll(async () => (await db`select 1 from chat_message where status = 'sending' limit 1`).length, {
-        timeout: 30_000,
-      })
-      .toBe(0)
-  })
+const endLeases = async () => {
+  await w.db`update chat_message set lease_until = now() - interval '1 second' where status = 'sending'`
+  await expect
+    .poll(async () => (await w.db`select 1 from chat_message where status = 'sending' limit 1`).length, {
+      timeout: 30_000,
+    })
+    .toBe(0)
+}
 
 const timesAccepted = () => {
   const times = new Map<string, number>()
@@ -144,10 +138,8 @@ describe('kill -9', () => {
 
     const times = timesAccepted()
     expect([...times.values()].filter(count => count > 1)).toEqual([])
-    const rows = await withDatabase(
-      db => db<{ recipient: string; status: string; platformId: string | null }[]>`
-        select recipient, status, platform_id as "platformId" from chat_message where business_id = ${businessId}`,
-    )
+    const rows = await w.db<{ recipient: string; status: string; platformId: string | null }[]>`
+      select recipient, status, platform_id as "platformId" from chat_message where business_id = ${businessId}`
     const byNumber = new Map(rows.map(row => [row.recipient, row]))
     expect(byNumber.size).toBe(rows.length)
     // Whatever the platform accepted is known here as read, with its id.
