@@ -149,14 +149,14 @@ const mutable = [
   'updatedAt',
 ] as const
 
+const saveSql = `update billing_invoice set ${mutable.map((name, i) => `${wire[name][0]} = $${i + 3}`).join(', ')}
+  where business_id = $1 and id = $2`
+
 export const saveInvoice = (tx: Tx, businessId: string, row: InvoiceRow) => {
-  const changes = Object.fromEntries(
-    mutable.map(name => [
-      wire[name][0],
-      wire[name][1] === 'json' && row[name] !== null ? tx.json(row[name] as never) : row[name],
-    ]),
+  const values = mutable.map(name =>
+    wire[name][1] === 'json' && row[name] !== null ? tx.json(row[name] as never) : row[name],
   )
-  return tx`update billing_invoice set ${tx(changes as never)} where business_id = ${businessId} and id = ${row.id}`
+  return tx.unsafe<Record<string, unknown>[]>(saveSql, [businessId, row.id, ...values] as never, { prepare: true })
 }
 
 /** What payments, credits and retries change. */

@@ -119,20 +119,23 @@ const selected = Object.entries(wire)
   .join(', ')
 export const columns = (db: Db) => db.unsafe(selected)
 
-const values = (db: Db, row: SubscriptionRow) =>
-  Object.fromEntries(
-    (Object.keys(wire) as (keyof SubscriptionRow)[]).map(name => [
-      wire[name],
-      name === 'customFields' ? db.json(row.customFields as never) : row[name],
-    ]),
-  )
+const names = Object.keys(wire) as (keyof SubscriptionRow)[]
+const values = (tx: Tx, row: SubscriptionRow) =>
+  names.map(name => (name === 'customFields' ? tx.json(row.customFields as never) : row[name]))
+
+// Put together once: there is a column for everything, and a statement for every subscription that is sold or changed.
+const list = (text: (column: string, index: number) => string) =>
+  names.map((name, i) => text(wire[name], i + 3)).join(', ')
+const insertSql = `insert into billing_subscription (business_id, idempotency_key, ${list(column => column)})
+  values ($1, $2, ${list((_, index) => `$${index}`)})`
+const saveSql = `update billing_subscription set ${list((column, index) => `${column} = $${index}`)}
+  where business_id = $1 and id = $2`
 
 export const insertSubscription = (tx: Tx, businessId: string, row: SubscriptionRow, idempotencyKey: string | null) =>
-  tx`insert into billing_subscription ${tx({ business_id: businessId, idempotency_key: idempotencyKey, ...values(tx, row) } as never)}`
+  tx.unsafe(insertSql, [businessId, idempotencyKey, ...values(tx, row)] as never, { prepare: true })
 
 export const saveSubscription = (tx: Tx, businessId: string, row: SubscriptionRow) =>
-  tx`
-  update billing_subscription set ${tx(values(tx, row) as never)} where business_id = ${businessId} and id = ${row.id}`
+  tx.unsafe(saveSql, [businessId, row.id, ...values(tx, row)] as never, { prepare: true })
 
 export const findSubscription = (db: Db, businessId: string, id: string) =>
   db<SubscriptionRow[]>`
