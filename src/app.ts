@@ -12,6 +12,7 @@ import { referencePage } from './platform/reference-page.ts'
 import type { Service } from './platform/service.ts'
 import { serveAssets } from './platform/site/assets.ts'
 import { siteAssets } from './platform/site/page.ts'
+import { answerUnreadable } from './platform/unreadable.ts'
 import { compileSerializer, compileValidator } from './platform/validation.ts'
 
 export interface AppParts {
@@ -34,6 +35,7 @@ export function createApp({ platform, services, authenticate, metricsText }: App
     requestTimeout: 300_000,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_000 },
     frameworkErrors: (error, request, reply) => void answerProblem(request, reply, error, platform),
+    clientErrorHandler: answerUnreadable,
   }) as unknown as FastifyInstance
   app.setValidatorCompiler(({ schema, httpPart }) => compileValidator(schema as object, httpPart))
   app.setSerializerCompiler(({ schema }) => compileSerializer(schema as object))

@@ -1,3 +1,5 @@
+import { type AddressInfo, connect } from 'node:net'
+import { text as readText } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type TestBusiness, type World, world } from '../world.ts'
 
@@ -120,6 +122,23 @@ describe('the failure body', () => {
     const cancel = await shop.billing.post('/subscription/x/cancel', { cancel_at_end: 'perhaps' })
     expect(cancel.body.errors).toEqual([{ field: 'cancel_at_end', message: 'must be one of true, false' }])
   })
+})
+
+test('what is no request that can be read is answered in the same body', async () => {
+  await w.app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = w.app.server.address() as AddressInfo
+  const say = async (text: string) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.write(text)
+    const [head = '', body = ''] = (await readText(socket)).split('\r\n\r\n')
+    return { head, body: JSON.parse(body) }
+  }
+  const odd = await say('FOO /email/api/v2/lists HTTP/1.1\r\nHost: x\r\n\r\n')
+  expect(odd.head).toContain('HTTP/1.1 400 Bad Request')
+  expect(odd.body).toEqual(failure('bad_request'))
+  const large = await say(`GET /health HTTP/1.1\r\nHost: x\r\nX-Much: ${'x'.repeat(70_000)}\r\n\r\n`)
+  expect(large.head).toContain('HTTP/1.1 431 Request Header Fields Too Large')
+  expect(large.body).toEqual(failure('headers_too_large'))
 })
 
 test('answers name their fields in the order of the documents', async () => {
