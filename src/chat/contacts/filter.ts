@@ -6,10 +6,18 @@ import { readNames } from '../read-body.ts'
 import { tally } from '../store.ts'
 import { tallyNames } from '../tally.ts'
 import type { ContactFilterQuery } from './schema.ts'
-import { type ContactFilter, pageInOrder, pageOfMatches, totalOfGroups } from './store-list.ts'
+import {
+  type ContactFilter,
+  groupsOf,
+  pageInOrder,
+  pageOfGroups,
+  pageOfMatches,
+  totalOfGroups,
+  type Window,
+} from './store-list.ts'
 
-/** Up to here all matches are fetched to be sorted; beyond, walking in order finds a page sooner. */
-const fewMatches = 5_000
+/** So many entries may be read to put a page together from groups; beyond, walking in order finds it sooner. */
+const mostEntries = 20_000
 
 /** Contacts in order with the exact total; the totals of wide filters are kept, all others are counted. */
 export async function listContacts(db: Db, businessId: string, query: ContactFilterQuery) {
@@ -19,13 +27,17 @@ export async function listContacts(db: Db, businessId: string, query: ContactFil
   const window = { newestFirst: query.order !== '1', limit, offset: offset + (query.skip ?? 0) }
   const total = await keptTotal(db, businessId, filter)
   if (total === undefined) return { ...(await pageOfMatches(db, businessId, filter, window)), page, limit }
-  const contacts =
-    window.offset >= total
-      ? []
-      : total <= fewMatches
-        ? (await pageOfMatches(db, businessId, filter, window)).contacts
-        : await pageInOrder(db, businessId, filter, window)
+  const contacts = window.offset >= total ? [] : await pageOfMany(db, businessId, filter, window)
   return { contacts, total, page, limit }
+}
+
+async function pageOfMany(db: Db, businessId: string, filter: ContactFilter, window: Window) {
+  const mostGroups = Math.floor(mostEntries / (window.offset + window.limit))
+  const hasFilter = Object.entries(filter).some(([name, value]) => name !== 'attributes' && value !== undefined)
+  const groups = hasFilter ? await groupsOf(db, businessId, filter, mostGroups + 1) : undefined
+  return groups && groups.length <= mostGroups
+    ? pageOfGroups(db, businessId, groups, window)
+    : pageInOrder(db, businessId, filter, window)
 }
 
 /** One thing has a count of its own, several are a sum over groups; undefined where only the contacts themselves can tell. */

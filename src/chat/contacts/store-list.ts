@@ -12,7 +12,7 @@ export interface ContactFilter {
   attributes: { name: string; value?: string }[]
 }
 
-interface Window {
+export interface Window {
   newestFirst: boolean
   offset: number
   limit: number
@@ -62,6 +62,29 @@ export const totalOfGroups = (db: Db, businessId: string, filter: ContactFilter)
     select 'group:' || key from chat_group where ${conditions(db, businessId, filter)})`.then(
     rows => rows[0]?.total ?? 0,
   )
+
+/** Keys of groups that pass a filter, at most as many as named. */
+export const groupsOf = (db: Db, businessId: string, filter: ContactFilter, most: number) =>
+  db<{ key: string }[]>`
+  select key from chat_group where ${conditions(db, businessId, filter)} limit ${most}`.then(rows =>
+    rows.map(row => row.key),
+  )
+
+/** Takes the first of each group, and of these the page: wherever they lie among all contacts, and however many there are. */
+export const pageOfGroups = (db: Db, businessId: string, groups: readonly string[], window: Window) => {
+  const order = window.newestFirst ? db`created_at desc, id desc` : db`created_at, id`
+  const contactOrder = window.newestFirst
+    ? db`contact.created_at desc, contact.id desc`
+    : db`contact.created_at, contact.id`
+  return db<ContactRow[]>`
+    select ${contactColumns(db)} from (
+      select found.id, found.created_at from unnest(${groups}::text[]) as wanted (key) cross join lateral (
+        select id, created_at from chat_contact where business_id = ${businessId} and group_key = wanted.key::uuid
+        order by ${order} limit ${window.offset + window.limit}) found
+      order by ${order} offset ${window.offset} limit ${window.limit}) page
+    join chat_contact contact on contact.business_id = ${businessId} and contact.id = page.id
+    order by ${contactOrder}`
+}
 
 /** Walks the contacts in order until the page is full: for filters that many contacts pass. */
 export const pageInOrder = (db: Db, businessId: string, filter: ContactFilter, window: Window) => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type World, world } from '../../../test/world.ts'
+import { groupsOf, pageInOrder, pageOfGroups } from './store-list.ts'
 
 let w: World
 beforeAll(async () => {
@@ -73,6 +74,16 @@ test('whatever was done to contacts, the total of every filter is their count', 
       await check(`${attribute('city')}&tags=b&list=one`, contact =>
         Boolean(carries('city')(contact) && has(['b'])(contact) && contact.list.includes('One')),
       )
+      for (const newestFirst of [true, false]) {
+        const window = { newestFirst, offset: 1, limit: 3 }
+        const filter = { attributes: [], tags: ['a', 'b'], optin: true }
+        const groups = await groupsOf(w.db, shop.id, filter, 100)
+        const [byGroups, inOrder] = [
+          await pageOfGroups(w.db, shop.id, groups, window),
+          await pageInOrder(w.db, shop.id, filter, window),
+        ]
+        expect(byGroups).toEqual(inOrder)
+      }
       const chat = w.services.find(service => service.name === 'chat')!
       expect(await chat.audit(w.platform, shop.id)).toEqual([])
     }),
