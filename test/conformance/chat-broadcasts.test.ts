@@ -198,6 +198,15 @@ describe('broadcasts through the sandbox', () => {
     }
   })
 
+  test('a value that no contact has is refused, instead of going out in its braces', async () => {
+    await shop.chat.post('/contacts', people(1))
+    for (const slip of ['{{nmae}}', 'Dear {{ attribute.city }}', '{{name', '{{}}'])
+      expect(await create({ bodyParams: ['x', slip] })).toMatchObject({ status: 422, body: { code: 'field_unknown' } })
+    expectRefused(await create({ bodyParams: ['x', '{{attributes.town}}'] }), 422, undefined, '"town"')
+    for (const good of ['{{attributes.city}}', '{{attributes.town|here}}', '{{ mobile }} and {{name|you}}'])
+      expect((await create({ bodyParams: ['x', good] })).status).toBe(200)
+  })
+
   test('somebody whose values do not fit fails alone', async () => {
     await shop.chat.post('/contacts', [...people(2), { mobile: 14160000009, name: 'tab\there', list: ['All'] }])
     const { _id } = (await create()).body.data

@@ -11,7 +11,7 @@ import { storable } from '../storable.ts'
 import { tally } from '../store.ts'
 import { tallyNames } from '../tally.ts'
 import { requireApproved } from '../templates/templates.ts'
-import { fillFields } from './merge-fields.ts'
+import { attributesNeeded, fillFields, unknownFields } from './merge-fields.ts'
 import * as store from './store.ts'
 
 /**
@@ -44,6 +44,7 @@ export async function createBroadcast(
   const { kind, template } = await chooseKind(db, business.id, send)
   if (!template) throw new Error('A template kind has a template.')
   requireApproved(template)
+  await requireFields(db, business.id, parameters)
   // Tried with somebody made up, so that a broadcast that could reach nobody is refused at once.
   const example = { ...newContact({ mobile: '10000000', source: 'api', now }), name: 'Example' }
   const trial = fillFields(withFallbacks(parameters), example)
@@ -83,6 +84,18 @@ async function requireTags(db: Db, businessId: string, wanted: string[]): Promis
   const counts = await Promise.all(gone.map(name => tally(db, businessId, tallyNames.tag(name))))
   const missing = gone.filter((_, index) => counts[index] === 0)
   if (missing.length > 0) throw unprocessable('not_in_settings', `Not in settings: tags ${quoted(missing)}.`)
+}
+
+/** A slip of the pen would go out to everybody, or let every message fail for want of a value. */
+async function requireFields(db: Db, businessId: string, parameters: Record<string, unknown>): Promise<void> {
+  const [unknown] = unknownFields(parameters)
+  if (unknown !== undefined)
+    throw unprocessable(
+      'field_unknown',
+      `${unknown} is not a value of a contact. Use {{name}}, {{mobile}} or {{attributes.city}}, with a text for where there is none: {{name|friend}}.`,
+    )
+  const missing = await missingNames(db, 'chat_attribute', businessId, attributesNeeded(parameters))
+  if (missing.length > 0) throw unprocessable('not_in_settings', `Not in settings: attributes ${quoted(missing)}.`)
 }
 
 const quoted = (names: readonly string[]) => names.map(name => `"${name}"`).join(', ')
