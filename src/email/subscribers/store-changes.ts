@@ -11,9 +11,9 @@ export const searchText = (db: Db, row: Fragment) =>
  * Every statement that changes what is counted about subscribers has this form: `old` locks the rows and reads them as
  * they are, `new` updates them, and the difference goes to the log in the same statement. So no write can forget it.
  */
-export const lockedRows = (db: Db, businessId: string, where: Fragment) => db`
+export const lockedRows = (db: Db, businessId: string, where: Fragment, which = db`order by id`) => db`
   select business_id, id, slot, email, first_name, last_name, status, lead_score, list_numbers, tag_numbers, engaged_at
-  from email_subscriber where business_id = ${businessId} and delete_after is null and ${where} order by id for update`
+  from email_subscriber where business_id = ${businessId} and delete_after is null and ${where} ${which} for update`
 
 /**
  * What the CTE `new` returns: the row as it is now, and as it was. To join the two afterwards would compare each with each, since the

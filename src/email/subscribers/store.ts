@@ -63,9 +63,14 @@ const wholeRow = (db: Db, context: RowContext) => db`
     p.type as "suppressionType", p.reason as "suppressionReason", p.created_at as "suppressedAt", p.updated_at as "suppressionUpdatedAt",
     s.created_at as "createdAt", s.updated_at as "updatedAt"`
 
+/** Each looked up by its key (`limit` forbids anything else): the planner expects thousands of rows behind a lowered email. */
 const withRest = (db: Db) => db`
-  left join email_subscriber_activity a on a.business_id = s.business_id and a.subscriber_id = s.id
-  left join email_suppression p on p.business_id = s.business_id and p.address = lower(s.email)`
+  left join lateral (
+    select * from email_subscriber_activity own where own.business_id = s.business_id and own.subscriber_id = s.id limit 1
+  ) a on true
+  left join lateral (
+    select * from email_suppression own where own.business_id = s.business_id and own.address = lower(s.email) limit 1
+  ) p on true`
 
 const wholeRows = (db: Db, context: RowContext, where: Fragment) => db<SubscriberRow[]>`
   select ${wholeRow(db, context)} from email_subscriber s ${withRest(db)}
@@ -147,7 +152,7 @@ export function update(db: Db, context: RowContext, key: SubscriberKey, changes:
   const plain = (column: string, value: string | number | undefined) =>
     value === undefined ? db`` : db`, ${db(column)} = ${value}`
   return db<Updated[]>`
-    with old as materialized (${lockedRows(db, businessId, hasKey(db, key))}
+    with old as materialized (${lockedRows(db, businessId, hasKey(db, key), db`limit 1`)}
     ), new as (
       update email_subscriber s set updated_at = ${now}
         ${plain('first_name', changes.firstName)} ${plain('last_name', changes.lastName)} ${plain('mobile', changes.mobile)}
