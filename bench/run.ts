@@ -1,5 +1,7 @@
 import { globSync } from 'node:fs'
 import { basename, join } from 'node:path'
+// Benches that run the program's parts themselves load the driver as the program does.
+import '../src/platform/mend-driver.ts'
 
 /** `npm run bench` lists what can be measured; `npm run bench -- request` measures it. */
 const names = globSync(join(import.meta.dirname, '*.ts'))
