@@ -54,7 +54,9 @@ export function createShares(
       }
       known.asked++
       if (now - known.at >= refreshMs) {
-        known.refreshed = refresh(setting, known, known.asked)
+        // One after the other: the older must not overwrite what the newer told.
+        const { refreshed, asked } = known
+        known.refreshed = refreshed.then(() => refresh(setting, known, asked))
         known.at = now
         known.asked = 0
       }

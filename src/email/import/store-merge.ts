@@ -1,6 +1,7 @@
 import type { Db } from '../../platform/database.ts'
 import { logCreated } from '../subscribers/store-changes.ts'
 import type { NamedRow } from './resolve-names.ts'
+import { hidden } from './store-create.ts'
 
 const given = (db: Db, rows: readonly object[]) => db`
   json_to_recordset(${JSON.stringify(rows)}::text::json) as r (n int, id text, slot int, email text, "firstName" text, "lastName" text,
@@ -26,8 +27,8 @@ export const update = (
   with old as materialized (
     select r.*, s.business_id, s.slot as place, s.email as had_email, s.first_name, s.last_name, s.status as old_status, s.lead_score as old_score,
       s.list_numbers as old_lists, s.tag_numbers as old_tags, s.engaged_at as old_engaged
-    from ${given(db, rows)}
-    join email_subscriber s on s.business_id = ${businessId} and s.id = r.id collate "C" and s.delete_after is null
+    from ${given(db, rows)} cross join ${hidden(db, businessId)} b
+    join email_subscriber s on s.business_id = b.id and s.id = r.id collate "C" and s.delete_after is null
     order by s.id for update of s
   ), new as (
     update email_subscriber s set
@@ -41,7 +42,7 @@ export const update = (
       custom_fields = case when old."customFields" is null then s.custom_fields else s.custom_fields || old."customFields" end,
       tag_numbers = ${withMissing(db, 'tag_numbers', 'tagNumbers')}, list_numbers = ${withMissing(db, 'list_numbers', 'listNumbers')},
       updated_at = ${now}
-    from old where s.business_id = ${businessId} and s.id = old.id collate "C"
+    from old where s.business_id = old.business_id and s.id = old.id collate "C"
     returning old.n, old.business_id, old.place, old.old_status, old.old_score, old.old_lists, old.old_tags, old.old_engaged,
       s.status, s.lead_score, s.list_numbers, s.tag_numbers, s.engaged_at,
       (old.first_name, old.last_name) is distinct from (s.first_name, s.last_name) as text_changed,
