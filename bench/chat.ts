@@ -7,7 +7,7 @@ import { Pool } from 'undici'
 import { openDataFolder } from '../src/platform/data-folder.ts'
 import { connect } from '../src/platform/database.ts'
 import { findEmbeddedPostgres, urlOf } from '../src/platform/embedded-postgres.ts'
-import { command, freePort, makeDataFolder, removeDataFolder, startProgram } from '../test/program.ts'
+import { createAccount, freePort, makeDataFolder, removeDataFolder, startProgram } from '../test/program.ts'
 import { table } from './measure.ts'
 
 /** What a send costs over the platform's own time, durable sends a second, webhooks in, and lists of a million contacts. */
@@ -19,8 +19,7 @@ const program = await startProgram({
   data,
   env: { PENNYPOST_ALLOW_PRIVATE_ADDRESSES: '127.0.0.1/32', PENNYPOST_SERVICES: 'chat', PENNYPOST_DEMO: 'false' },
 })
-const made = await command(data, ['account', 'create', '--email', 'bench@example.com', '--business', 'Bench', '--json'])
-const account = JSON.parse(made.stdout)
+const account = await createAccount(data)
 const connection = await findEmbeddedPostgres(await openDataFolder(data))
 if (!connection) throw new Error('The embedded server was not found.')
 const db = connect(urlOf(connection), { name: 'bench', max: 2, statementTimeoutMs: 600_000 })

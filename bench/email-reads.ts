@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { openDataFolder } from '../src/platform/data-folder.ts'
 import { connect } from '../src/platform/database.ts'
 import { findEmbeddedPostgres, urlOf } from '../src/platform/embedded-postgres.ts'
-import { command, makeDataFolder, removeDataFolder, startProgram } from '../test/program.ts'
+import { createAccount, makeDataFolder, removeDataFolder, startProgram } from '../test/program.ts'
 import { table } from './measure.ts'
 
 /**
@@ -70,16 +70,7 @@ async function measureSize(
 ): Promise<{ reads: Measured; importRows: number; exportRows: number; writes: number; rss: number }> {
   const data = await makeDataFolder()
   const program = await startProgram({ data, env: { PENNYPOST_RATE_LIMIT: '0' } })
-  const { stdout } = await command(data, [
-    'account',
-    'create',
-    '--email',
-    'bench@example.com',
-    '--business',
-    'Bench',
-    '--json',
-  ])
-  const account = JSON.parse(stdout)
+  const account = await createAccount(data)
   const base = `${program.url}/email/api/v2`
   const headers = { authorization: `Bearer ${account.email.apiKey}` }
   // biome-ignore lint/suspicious/noExplicitAny: looks into answers of every shape

@@ -11,7 +11,7 @@ import { connect } from '../src/platform/database.ts'
 import { findEmbeddedPostgres, urlOf } from '../src/platform/embedded-postgres.ts'
 import { newId } from '../src/platform/ids.ts'
 import { createSecrets } from '../src/platform/secrets.ts'
-import { command, makeDataFolder, removeDataFolder, startProgram } from '../test/program.ts'
+import { createAccount, makeDataFolder, removeDataFolder, startProgram } from '../test/program.ts'
 import { table } from './measure.ts'
 import { childrenOf, familyCpuSeconds, ownCpuSeconds, residentMb } from './part-processes.ts'
 import { signingCeiling } from './part-signing.ts'
@@ -66,13 +66,7 @@ ${'<p style="font:16px/1.5 sans-serif;color:#333">Spring is here, {{ firstName }
 <a href="https://shop.example/new">New</a> <a href="https://shop.example/sale?c={{ customFields.company }}">Sale</a>
 <a href="{{ unsubscribeUrl }}">Unsubscribe</a></body></html>`
 
-const account = JSON.parse(
-  (
-    await command(data, ['account', 'create', '--email', 'bench@example.com', '--business', 'Bench', '--json'], {
-      PENNYPOST_SECRET_KEY: secretKey.toString('hex'),
-    })
-  ).stdout,
-)
+const account = await createAccount(data, { PENNYPOST_SECRET_KEY: secretKey.toString('hex') })
 // biome-ignore lint/suspicious/noExplicitAny: looks into answers of every shape
 async function call(method: string, path: string, body?: object): Promise<any> {
   const answer = await fetch(`${program.url}/email/api/v2${path}`, {

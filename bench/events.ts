@@ -6,7 +6,7 @@ import { openDataFolder, readMasterKey } from '../src/platform/data-folder.ts'
 import { connect, type Database } from '../src/platform/database.ts'
 import { findEmbeddedPostgres, urlOf } from '../src/platform/embedded-postgres.ts'
 import { emit } from '../src/platform/events.ts'
-import { command, freePort, makeDataFolder, removeDataFolder, startProgram } from '../test/program.ts'
+import { createAccount, freePort, makeDataFolder, removeDataFolder, startProgram } from '../test/program.ts'
 import { table } from './measure.ts'
 
 /** What telling costs a request, how many deliveries a second one worker makes, and whether dead endpoints delay live ones. */
@@ -14,16 +14,7 @@ const seconds = Number(process.env.BENCH_SECONDS ?? 4)
 const only = process.env.BENCH_ONLY
 const data = await makeDataFolder()
 const program = await startProgram({ data, env: { PENNYPOST_ALLOW_PRIVATE_ADDRESSES: '127.0.0.1/32' } })
-const { stdout } = await command(data, [
-  'account',
-  'create',
-  '--email',
-  'bench@example.com',
-  '--business',
-  'Bench',
-  '--json',
-])
-const first = JSON.parse(stdout)
+const first = await createAccount(data)
 const folder = await openDataFolder(data)
 const connection = await findEmbeddedPostgres(folder)
 if (!connection) throw new Error('The embedded server was not found.')

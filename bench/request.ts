@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openDataFolder } from '../src/platform/data-folder.ts'
 import { findEmbeddedPostgres, urlOf } from '../src/platform/embedded-postgres.ts'
-import { command, freePort, makeDataFolder, removeDataFolder, startProgram } from '../test/program.ts'
+import { createAccount, freePort, makeDataFolder, removeDataFolder, startProgram } from '../test/program.ts'
 import { compare, table } from './measure.ts'
 
 /** The whole stack against a bare Fastify route with the same statement; start times; idle memory. */
@@ -20,16 +20,7 @@ const timed = async (what: string) => {
 await (await timed('first')).stop()
 const program = await timed('second')
 const memory = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${program.child.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
-const { stdout } = await command(data, [
-  'account',
-  'create',
-  '--email',
-  'bench@example.com',
-  '--business',
-  'Bench',
-  '--json',
-])
-const account = JSON.parse(stdout)
+const account = await createAccount(data)
 const connection = await findEmbeddedPostgres(await openDataFolder(data))
 if (!connection) throw new Error('The embedded server was not found.')
 const port = await freePort()

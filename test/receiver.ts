@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { Webhook } from 'standardwebhooks'
+import { onTestFinished } from 'vitest'
 
 /** A webhook receiver as a user would write it: a plain HTTP server and the public standardwebhooks package. */
 export interface Receiver {
@@ -27,6 +28,7 @@ export type Behave = (call: ReceivedCall, response: ServerResponse) => void
 
 const accept: Behave = (_, response) => void response.writeHead(204).end()
 
+/** Closed when the test is over. */
 export async function startReceiver(behave: Behave = accept): Promise<Receiver> {
   const calls: ReceivedCall[] = []
   const server = createServer(async (request, response) => {
@@ -37,16 +39,19 @@ export async function startReceiver(behave: Behave = accept): Promise<Receiver> 
     behave(call, response)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  return {
+  const receiver: Receiver = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     calls,
     to: path => calls.filter(call => call.path === path),
     async close() {
+      if (!server.listening) return
       server.closeAllConnections()
       server.close()
       await once(server, 'close')
     },
   }
+  onTestFinished(receiver.close)
+  return receiver
 }
 
 /** Throws unless the call was signed with this secret, just now. */

@@ -1,6 +1,6 @@
-/** What the catalogue of events shows: one subscription, its invoice and its payment, as they are told. */
+/** What the catalogue of events shows: one customer, their subscription to a plan, its invoice and its payment, as they are told. */
 
-const plan = {
+export const planExample = {
   id: '6917d2f0a1b2c3d4e5f6071b',
   product_id: '6917d2f0a1b2c3d4e5f6071a',
   plan_name: 'Gold',
@@ -29,7 +29,7 @@ const plan = {
   updatedAt: '2026-04-01T09:00:00.000Z',
 }
 
-const customer = {
+export const customerExample = {
   id: '6917d2f0a1b2c3d4e5f60719',
   first_name: 'Ann',
   last_name: 'Ode',
@@ -78,7 +78,7 @@ export const subscriptionExample = {
   trial_expiry_date: '',
   createdAt: '2026-04-01T09:00:00.000Z',
   updatedAt: '2026-05-01T00:00:00.000Z',
-  plan,
+  plan: planExample,
   addons: [],
   coupon: null,
 }
@@ -107,7 +107,7 @@ export const invoiceExample = {
   createdAt: '2026-04-01T09:00:00.000Z',
   updatedAt: '2026-04-01T09:00:00.000Z',
   subscription: subscriptionExample,
-  customer,
+  customer: customerExample,
 }
 
 export const paymentExample = {

@@ -3,6 +3,7 @@ import type { EventType } from '../platform/events.ts'
 import { AddonSchema } from './addons/schema.ts'
 import { CouponSchema } from './coupons/schema.ts'
 import { CustomerSchema } from './customers/schema.ts'
+import { customerExample, planExample, subscriptionExample } from './event-examples.ts'
 import { LicenseSchema } from './licenses/schema.ts'
 import { MultiplanSchema } from './multiplans/schema.ts'
 import { PlanSchema } from './plans/schema.ts'
@@ -10,66 +11,13 @@ import { ProductSchema } from './products/schema.ts'
 import { TaxSchema } from './taxes/schema.ts'
 
 const times = { createdAt: '2026-11-15T09:30:00.000Z', updatedAt: '2026-11-15T09:30:00.000Z' }
-const productId = '6af8f1c0a1b2c3d4e5000001'
-const planId = '6af8f1c0a1b2c3d4e5000002'
+const { id: planId, product_id: productId } = planExample
 
 const product = {
   id: productId,
   product_name: 'Inkwell Notes',
   description: 'Notes that a team writes together',
   redirect_url: null,
-  ...times,
-}
-
-const plan = {
-  id: planId,
-  product_id: productId,
-  plan_name: 'Team',
-  plan_code: 'team-monthly',
-  plan_type: 'per_unit',
-  plan_active: 'true',
-  price: 12,
-  currency_code: 'USD',
-  currency_symbol: '$',
-  billing_period: 'm',
-  billing_period_num: '1',
-  billing_cycle: 'lifetime',
-  billing_cycle_num: '',
-  trial_period: 14,
-  trial_type: 'day',
-  setup_fee: 0,
-  setup_fee_type: '',
-  custom_payment_term: 0,
-  failed_payment_gateway: '',
-  failed_payment_gateway_array: [],
-  funnel: [],
-  is_metered: false,
-  plan_description: '',
-  meta_data: {},
-  ...times,
-}
-
-const customer = {
-  id: '6af8f1c0a1b2c3d4e5000003',
-  first_name: 'Ada',
-  last_name: 'Byron',
-  email_id: 'ada@example.com',
-  company_name: 'Engines Ltd',
-  phone: '',
-  website: '',
-  credit: null,
-  billing_address: {
-    street1: '12 St James’s Square',
-    street2: '',
-    city: 'London',
-    state: '',
-    state_code: '',
-    zip_code: 'SW1Y 4JH',
-    country: 'GB',
-  },
-  shipping_address: {},
-  tax_exempt: false,
-  tax_id: '',
   ...times,
 }
 
@@ -99,7 +47,7 @@ const multiplan = {
   page_title: 'Choose your plan',
   multiplan_list: 'radio',
   preferred_plan_id: planId,
-  plans: [plan],
+  plans: [planExample],
   checkout_page: 'https://pay.example.com/checkout/6af8f1c0a1b2c3d4e5000005',
   ...times,
 }
@@ -151,7 +99,7 @@ const sale = {
   license_id: license.id,
   product_id: productId,
   plan_id: planId,
-  subscription_id: '6af8f1c0a1b2c3d4e5000009',
+  subscription_id: subscriptionExample.id,
   code: 'K7QM-2WXN-9RTD',
 }
 const SaleSchema = Type.Object({
@@ -170,9 +118,9 @@ const all = (name: string, what: string, data: TSchema, example: object): EventT
 
 /** What the catalogue tells the outside. */
 export const catalogueEventTypes: readonly EventType[] = [
-  ...all('customer', 'A customer', CustomerSchema, customer),
+  ...all('customer', 'A customer', CustomerSchema, customerExample),
   ...all('product', 'A product', ProductSchema, product),
-  ...all('plan', 'A plan', PlanSchema, plan),
+  ...all('plan', 'A plan', PlanSchema, planExample),
   ...all('addon', 'An add-on', AddonSchema, addon),
   ...all('multiplan', 'A multiplan', MultiplanSchema, multiplan),
   ...all('coupon', 'A coupon', CouponSchema, coupon),

@@ -5,11 +5,11 @@ import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { publish } from '../../src/accounts/events/publish.ts'
 import { createDeliverer } from '../../src/accounts/webhooks/deliver.ts'
 import { emit } from '../../src/platform/events.ts'
-import { type Behave, type Receiver, startReceiver, verify } from '../receiver.ts'
+import { type Behave, startReceiver, verify } from '../receiver.ts'
 import { type TestBusiness, type World, world } from '../world.ts'
 
 /** Whatever a receiver does: the others are served meanwhile, nothing is lost, repetitions carry the same id. */
@@ -18,16 +18,6 @@ beforeAll(async () => {
   w = await world({ allowPrivateAddresses: ['127.0.0.1/32'] })
 })
 afterAll(() => w.close())
-
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
-const receiver = async (behave?: Behave): Promise<Receiver> => {
-  const made = await startReceiver(behave)
-  cleanups.push(made.close)
-  return made
-}
 
 const objects = 5
 async function tell(shop: TestBusiness, count: number) {
@@ -64,7 +54,7 @@ function running() {
     timeoutMs: 400,
   })
   const done = deliverer.run(stop.signal)
-  cleanups.push(async () => {
+  onTestFinished(async () => {
     stop.abort()
     await done
   })
@@ -95,10 +85,10 @@ const faults: Record<string, Behave> = {
 test.each(Object.keys(faults))('an endpoint that %s', async fault => {
   let healthy = false
   const shop = await w.business()
-  const ill = await receiver((call, response) =>
+  const ill = await startReceiver((call, response) =>
     healthy || call.path === '/healthy' ? void response.writeHead(200).end() : faults[fault]!(call, response),
   )
-  const well = await receiver()
+  const well = await startReceiver()
   const { id, secret } = await hook(shop, `${ill.url}/ill`)
   await hook(shop, `${well.url}/well`)
   const post = running()
@@ -135,7 +125,7 @@ test.each(Object.keys(faults))('an endpoint that %s', async fault => {
 
 test('an endpoint with a certificate nobody trusts, and one that is no HTTP at all', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'pennypost-tls-'))
-  cleanups.push(() => rmSync(folder, { recursive: true }))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
   execFileSync(
     'openssl',
     `req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=127.0.0.1 -keyout ${folder}/key -out ${folder}/cert`.split(
@@ -155,11 +145,11 @@ test('an endpoint with a certificate nobody trusts, and one that is no HTTP at a
   for (const server of [tls, noise]) {
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
-    cleanups.push(() => server.close())
+    onTestFinished(() => void server.close())
   }
   const portOf = (server: { address(): unknown }) => (server.address() as AddressInfo).port
   const shop = await w.business()
-  const well = await receiver()
+  const well = await startReceiver()
   const untrusted = await hook(shop, `https://127.0.0.1:${portOf(tls)}/`)
   const babble = await hook(shop, `http://127.0.0.1:${portOf(noise)}/`)
   await hook(shop, `${well.url}/well`)
@@ -177,7 +167,7 @@ test('an endpoint with a certificate nobody trusts, and one that is no HTTP at a
 
 test('an address that has become private since it was given gets nothing', async () => {
   const shop = await w.business()
-  const to = await receiver()
+  const to = await startReceiver()
   const { id } = await hook(shop, 'https://192.0.43.7/')
   // 127.0.0.2 is not allowed here; it stands for what a name may lead to later.
   await w.db`update account_webhook set url = ${to.url.replace('127.0.0.1', '127.0.0.2')} where id = ${id}`
@@ -191,7 +181,7 @@ test('an address that has become private since it was given gets nothing', async
 
 test('the database goes away in the middle: deliveries go on when it is back, none is lost', async () => {
   const shop = await w.business()
-  const to = await receiver((_, response) => void setTimeout(() => response.writeHead(200).end(), 5))
+  const to = await startReceiver((_, response) => void setTimeout(() => response.writeHead(200).end(), 5))
   const { id } = await hook(shop, `${to.url}/in`)
   running()
   await tell(shop, 300)

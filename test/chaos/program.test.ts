@@ -3,7 +3,16 @@ import { readFileSync } from 'node:fs'
 import { chmod, chown } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { command, freePort, launch, makeDataFolder, type Program, removeDataFolder, startProgram } from '../program.ts'
+import {
+  command,
+  createAccount,
+  freePort,
+  launch,
+  makeDataFolder,
+  type Program,
+  removeDataFolder,
+  startProgram,
+} from '../program.ts'
 
 let data: string
 const running: Program[] = []
@@ -22,19 +31,6 @@ const startAsNewcomer = async (options: Partial<Parameters<typeof startProgram>[
   const program = await startProgram({ data, ...options })
   running.push(program)
   return program
-}
-const createAccount = async () => {
-  const { stdout, code, stderr } = await command(data, [
-    'account',
-    'create',
-    '--email',
-    'owner@example.com',
-    '--business',
-    'Shop',
-    '--json',
-  ])
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  return JSON.parse(stdout)
 }
 const readBusiness = (program: Program, account: { account: { apiKey: string } }) =>
   fetch(`${program.url}/account/api/v1/business`, { headers: { authorization: `Bearer ${account.account.apiKey}` } })
@@ -58,7 +54,7 @@ describe('a newcomer', () => {
     ])
       expect([path, (await fetch(first.url + path)).status]).toEqual([path, 200])
 
-    const account = await createAccount()
+    const account = await createAccount(data)
     expect(Object.keys(account)).toEqual(['userId', 'businessId', 'account', 'email', 'chat', 'billing'])
     expect(Object.keys(account.billing)).toEqual(['baseUrl', 'apiKey', 'secretKey'])
     expect((await readBusiness(first, account)).status).toBe(200)
@@ -70,7 +66,7 @@ describe('a newcomer', () => {
   }, 60_000)
 
   test('can use the command line with no program running', async () => {
-    const account = await createAccount()
+    const account = await createAccount(data)
     const listed = await command(data, ['keys', 'list', '--business', account.businessId, '--json'])
     expect(JSON.parse(listed.stdout)).toHaveLength(4)
     const made = await command(data, [
@@ -144,7 +140,7 @@ describe('a newcomer', () => {
 describe('what was accepted survives', () => {
   test('kill -9 of the program', async () => {
     const first = await start()
-    const account = await createAccount()
+    const account = await createAccount(data)
     await first.kill()
     const second = await start()
     expect((await readBusiness(second, account)).status).toBe(200)
@@ -152,7 +148,7 @@ describe('what was accepted survives', () => {
 
   test('kill -9 of the database under a running program', async () => {
     const program = await start()
-    const account = await createAccount()
+    const account = await createAccount(data)
     expect((await readBusiness(program, account)).status).toBe(200)
     execFileSync('pkill', ['-9', '-f', `postgres.*${data}`])
     await expect
@@ -166,7 +162,7 @@ describe('what was accepted survives', () => {
 describe('several processes', () => {
   test('share the port, and a dead one is replaced', async () => {
     const program = await start({ args: ['--processes', '2'] })
-    const account = await createAccount()
+    const account = await createAccount(data)
     const children = () =>
       execFileSync('pgrep', ['-P', String(program.child.pid), '-f', 'bin/pennypost serve'], { encoding: 'utf8' })
         .trim()
@@ -178,5 +174,5 @@ describe('several processes', () => {
     await expect.poll(() => children().filter(pid => !before.includes(pid)).length, { timeout: 20_000 }).toBe(1)
     await expect.poll(async () => (await readBusiness(program, account)).status, { timeout: 10_000 }).toBe(200)
     expect(await program.stop()).toBe(0)
-  })
+  }, 60_000)
 })

@@ -1,6 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createDeliverer } from '../../src/accounts/webhooks/deliver.ts'
-import { type Receiver, startReceiver, verify } from '../receiver.ts'
+import { startReceiver, verify } from '../receiver.ts'
 import { type TestBusiness, type World, world } from '../world.ts'
 
 let w: World
@@ -8,16 +8,6 @@ beforeAll(async () => {
   w = await world({ allowPrivateAddresses: ['127.0.0.1/32'] })
 })
 afterAll(() => w.close())
-
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
-const receiver = async (...args: Parameters<typeof startReceiver>): Promise<Receiver> => {
-  const made = await startReceiver(...args)
-  cleanups.push(made.close)
-  return made
-}
 
 const url = 'https://192.0.43.7/hook'
 const isId = /^[0-9a-f]{24}$/
@@ -134,7 +124,7 @@ describe('POST /webhooks', () => {
 
   test('a name that leads to a private address is refused too', async () => {
     const closed = await world()
-    cleanups.push(closed.close)
+    onTestFinished(closed.close)
     const shop = await closed.business()
     const answer = await shop.account.post('/webhooks', { url: 'http://localhost/hook' })
     expect([answer.status, answer.body.code]).toEqual([422, 'webhook_url_refused'])
@@ -259,7 +249,7 @@ describe('one endpoint', () => {
 
 describe('POST /webhooks/{id}/test', () => {
   test('every type of the catalogue arrives as its example, verified by the public package', async () => {
-    const [shop, to] = [await w.business(), await receiver()]
+    const [shop, to] = [await w.business(), await startReceiver()]
     const { id, secret } = await create(shop, { url: `${to.url}/in` })
     const { types } = (await shop.account.get('/events/types')).body.data
     expect(types.map((one: { type: string }) => one.type)).toContain('webhook_test')
@@ -281,7 +271,7 @@ describe('POST /webhooks/{id}/test', () => {
   test('tells what went wrong, keeps it among the deliveries and does not try again', async () => {
     const [shop, to] = [
       await w.business(),
-      await receiver((_, response) => void response.writeHead(500).end('out of order\u0000')),
+      await startReceiver((_, response) => void response.writeHead(500).end('out of order\u0000')),
     ]
     const { id } = await create(shop, { url: `${to.url}/in` })
     const { status, body } = await shop.account.post(`/webhooks/${id}/test`)
@@ -299,7 +289,6 @@ describe('POST /webhooks/{id}/test', () => {
     expect(to.calls.length).toBe(1)
     expect((await shop.account.post(`/webhooks/${id}/test`, { type: 'nothing_happened' })).status).toBe(400)
     await to.close()
-    cleanups.pop()
     expect((await shop.account.post(`/webhooks/${id}/test`)).body.data.answer).toMatchObject({
       status: null,
       error: expect.stringMatching(/refused the connection/),
@@ -312,7 +301,7 @@ describe('GET /webhooks/{id}/deliveries', () => {
     let status = 200
     const [shop, to] = [
       await w.business(),
-      await receiver((_, response) => void response.writeHead(status).end('x'.repeat(10_000))),
+      await startReceiver((_, response) => void response.writeHead(status).end('x'.repeat(10_000))),
     ]
     const { id } = await create(shop, { url: `${to.url}/in` })
     for (status of [200, 500, 201, 404, 299]) await shop.account.post(`/webhooks/${id}/test`)

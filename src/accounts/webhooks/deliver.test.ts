@@ -1,5 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Receiver, startReceiver, verify } from '../../../test/receiver.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startReceiver, verify } from '../../../test/receiver.ts'
 import { type TestBusiness, type World, world } from '../../../test/world.ts'
 import { emit, type NewEvent } from '../../platform/events.ts'
 import { publish } from '../events/publish.ts'
@@ -10,17 +10,6 @@ beforeAll(async () => {
   w = await world({ allowPrivateAddresses: ['127.0.0.1/32'] })
 })
 afterAll(() => w.close())
-
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
-
-const receiver = async (...args: Parameters<typeof startReceiver>): Promise<Receiver> => {
-  const made = await startReceiver(...args)
-  cleanups.push(made.close)
-  return made
-}
 
 /** Delivers what is due at a time that the test moves. */
 function deliverer(): Deliverer & { later(ms: number): void; time(): Date } {
@@ -62,7 +51,7 @@ const numbers = (calls: { event: { data: { n: number } } }[]) => calls.map(call 
 
 describe('delivery', () => {
   test('reaches the receiver with the envelope, a signature the public package accepts, and credentials', async () => {
-    const [shop, to] = [await w.business(), await receiver()]
+    const [shop, to] = [await w.business(), await startReceiver()]
     const { id, secret } = await hook(shop, `${to.url}/in`, {
       credentials: { username: 'shop', password: 'pässword:1' },
     })
@@ -102,7 +91,7 @@ describe('delivery', () => {
   })
 
   test('goes to the endpoints that chose the type, and to no other business', async () => {
-    const [shop, other, to] = [await w.business(), await w.business(), await receiver()]
+    const [shop, other, to] = [await w.business(), await w.business(), await startReceiver()]
     await hook(shop, `${to.url}/all`)
     await hook(shop, `${to.url}/chosen`, { types: ['webhook_disabled'] })
     await hook(shop, `${to.url}/not`, { types: ['webhook_test'] })
@@ -116,7 +105,9 @@ describe('delivery', () => {
     const failing = new Set([3])
     const [shop, to] = [
       await w.business(),
-      await receiver((call, response) => void response.writeHead(failing.has(call.event.data.n) ? 500 : 200).end()),
+      await startReceiver(
+        (call, response) => void response.writeHead(failing.has(call.event.data.n) ? 500 : 200).end(),
+      ),
     ]
     const { id } = await hook(shop, `${to.url}/in`)
     const post = deliverer()
@@ -139,7 +130,7 @@ describe('delivery', () => {
   })
 
   test('many events of many objects arrive once each, in order, with several processes delivering', async () => {
-    const [shop, to] = [await w.business(), await receiver()]
+    const [shop, to] = [await w.business(), await startReceiver()]
     const hooks = await Promise.all(['/a', '/b', '/c'].map(path => hook(shop, to.url + path)))
     await tell(shop, ...Array.from({ length: 300 }, (_, n) => ({ n, objectId: `object ${n % 7}` })))
     await Promise.all([deliverer().settle(), deliverer().settle(), deliverer().settle()])
@@ -159,7 +150,7 @@ describe('delivery', () => {
 })
 
 test('thousands of events reach a quick endpoint once each, over many rounds', async () => {
-  const [shop, to] = [await w.business(), await receiver()]
+  const [shop, to] = [await w.business(), await startReceiver()]
   const { id } = await hook(shop, `${to.url}/in`)
   await tell(shop, ...Array.from({ length: 3_000 }, (_, n) => ({ n, objectId: `object ${n % 400}` })))
   await deliverer().settle()
@@ -175,7 +166,7 @@ describe('an endpoint that fails', () => {
     let healthy = false
     const [shop, to] = [
       await w.business(),
-      await receiver((_, response) => void response.writeHead(healthy ? 200 : 503).end('no room')),
+      await startReceiver((_, response) => void response.writeHead(healthy ? 200 : 503).end('no room')),
     ]
     const { id } = await hook(shop, `${to.url}/in`)
     const post = deliverer()
@@ -209,8 +200,8 @@ describe('an endpoint that fails', () => {
     let healthy = false
     const [shop, to, desk] = [
       await w.business(),
-      await receiver((_, response) => void response.writeHead(healthy ? 200 : 500).end()),
-      await receiver(),
+      await startReceiver((_, response) => void response.writeHead(healthy ? 200 : 500).end()),
+      await startReceiver(),
     ]
     const { id } = await hook(shop, `${to.url}/in`, { types: ['webhook_test'], description: 'Order desk' })
     await hook(shop, `${desk.url}/desk`, { types: ['webhook_disabled'] })
@@ -266,7 +257,7 @@ describe('an endpoint that fails', () => {
   test('that answers well in between is not disabled; only the event it refuses is given up', async () => {
     const [shop, to] = [
       await w.business(),
-      await receiver((call, response) => void response.writeHead(call.event.data.n === 13 ? 400 : 200).end()),
+      await startReceiver((call, response) => void response.writeHead(call.event.data.n === 13 ? 400 : 200).end()),
     ]
     const { id } = await hook(shop, `${to.url}/in`)
     const post = deliverer()
@@ -286,7 +277,7 @@ describe('an endpoint that fails', () => {
   })
 
   test('that answers 410 Gone is disabled at once', async () => {
-    const [shop, to] = [await w.business(), await receiver((_, response) => void response.writeHead(410).end())]
+    const [shop, to] = [await w.business(), await startReceiver((_, response) => void response.writeHead(410).end())]
     const { id } = await hook(shop, `${to.url}/in`)
     await tell(shop, { n: 1 }, { n: 2 })
     await deliverer().settle()
@@ -301,7 +292,7 @@ describe('an endpoint that fails', () => {
     let healthy = false
     const [shop, to] = [
       await w.business(),
-      await receiver((_, response) => void response.writeHead(healthy ? 200 : 502).end()),
+      await startReceiver((_, response) => void response.writeHead(healthy ? 200 : 502).end()),
     ]
     await hook(shop, `${to.url}/in`)
     const post = deliverer()
@@ -324,7 +315,7 @@ describe('an endpoint that fails', () => {
 
 describe('secrets', () => {
   test('both sign while the overlap lasts, then only the new one', async () => {
-    const [shop, to] = [await w.business(), await receiver()]
+    const [shop, to] = [await w.business(), await startReceiver()]
     const { id, secret: old } = await hook(shop, `${to.url}/in`)
     const { data } = (await shop.account.post(`/webhooks/${id}/rotate-secret`)).body
     expect(data.secret).not.toBe(old)
@@ -342,7 +333,7 @@ describe('secrets', () => {
 
 describe('replay', () => {
   test('sends one event again, or all since a time, with the ids they had and in order', async () => {
-    const [shop, to] = [await w.business(), await receiver()]
+    const [shop, to] = [await w.business(), await startReceiver()]
     const { id } = await hook(shop, `${to.url}/in`)
     const post = deliverer()
     const start = Date.now()

@@ -70,12 +70,15 @@ export const groupsOf = (db: Db, businessId: string, filter: ContactFilter, most
     rows.map(row => row.key),
   )
 
+/** Of the page, and of the contacts that are joined to it. */
+const ordersOf = (db: Db, { newestFirst }: Window) =>
+  newestFirst
+    ? { order: db`created_at desc, id desc`, contactOrder: db`contact.created_at desc, contact.id desc` }
+    : { order: db`created_at, id`, contactOrder: db`contact.created_at, contact.id` }
+
 /** Takes the first of each group, and of these the page: wherever they lie among all contacts, and however many there are. */
 export const pageOfGroups = (db: Db, businessId: string, groups: readonly string[], window: Window) => {
-  const order = window.newestFirst ? db`created_at desc, id desc` : db`created_at, id`
-  const contactOrder = window.newestFirst
-    ? db`contact.created_at desc, contact.id desc`
-    : db`contact.created_at, contact.id`
+  const { order, contactOrder } = ordersOf(db, window)
   return db<ContactRow[]>`
     select ${contactColumns(db)} from (
       select found.id, found.created_at from unnest(${groups}::text[]) as wanted (key) cross join lateral (
@@ -88,10 +91,7 @@ export const pageOfGroups = (db: Db, businessId: string, groups: readonly string
 
 /** Walks the contacts in order until the page is full: for filters that many contacts pass. */
 export const pageInOrder = (db: Db, businessId: string, filter: ContactFilter, window: Window) => {
-  const order = window.newestFirst ? db`created_at desc, id desc` : db`created_at, id`
-  const contactOrder = window.newestFirst
-    ? db`contact.created_at desc, contact.id desc`
-    : db`contact.created_at, contact.id`
+  const { order, contactOrder } = ordersOf(db, window)
   return db<ContactRow[]>`
     select ${contactColumns(db)} from (
       select business_id, id from chat_contact where ${conditions(db, businessId, filter)}
@@ -102,10 +102,7 @@ export const pageInOrder = (db: Db, businessId: string, filter: ContactFilter, w
 
 /** Finds all that match once, for the exact total and the page: for filters that few contacts pass. */
 export async function pageOfMatches(db: Db, businessId: string, filter: ContactFilter, window: Window) {
-  const order = window.newestFirst ? db`created_at desc, id desc` : db`created_at, id`
-  const contactOrder = window.newestFirst
-    ? db`contact.created_at desc, contact.id desc`
-    : db`contact.created_at, contact.id`
+  const { order, contactOrder } = ordersOf(db, window)
   const rows = await db<(ContactRow & { total: number })[]>`
     with matching as materialized (
       select id, created_at from chat_contact

@@ -1,5 +1,5 @@
 import { type Db, first } from '../../platform/database.ts'
-import type { Component, Template } from './template.ts'
+import type { Template } from './template.ts'
 
 type TemplateRow = Omit<Template, 'buttons'>
 
@@ -50,19 +50,7 @@ export async function listTemplates(
   return { templates: templates.map(withButtons), total: counted?.total ?? 0 }
 }
 
-export interface NewTemplate {
-  id: string
-  platformId: string
-  name: string
-  language: string
-  category: string
-  status: string
-  parameterFormat: string
-  components: Component[]
-  quality: string
-  rejectedReason: string
-  now: Date
-}
+export type NewTemplate = Omit<Template, 'version' | 'createdAt' | 'updatedAt' | 'buttons'> & { now: Date }
 
 export const insertTemplate = (db: Db, businessId: string, template: NewTemplate) =>
   db<TemplateRow[]>`

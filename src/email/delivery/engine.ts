@@ -3,17 +3,15 @@ import { isPassing, type Pool } from '../../platform/database.ts'
 import { newId } from '../../platform/ids.ts'
 import { pause } from '../../platform/jobs.ts'
 import type { Platform } from '../../platform/platform.ts'
-import { type Batch, type Item, leave, makeBatch, rangeOf, sendIdsOf } from './batch.ts'
-import { captureInOutbox } from './capture.ts'
+import { type Batch, makeBatch } from './batch.ts'
 import type { deferralMs } from './defer.ts'
-import { campaign, type Lane, lanes } from './lanes.ts'
-import { createOutcomes, type Outcomes } from './outcomes.ts'
+import { type Lane, lanes } from './lanes.ts'
+import { createOutcomes } from './outcomes.ts'
 import { createResultLog } from './result-log.ts'
-import { createRouting, type Routing } from './routing.ts'
-import { createSendContexts, type SendContext } from './send-context.ts'
-import { sendIdOf } from './send-id.ts'
-import { type Counting, settleBlock, settleDeferrals } from './settle.ts'
+import { createRouting } from './routing.ts'
+import { createSendContexts } from './send-context.ts'
 import * as store from './store-work.ts'
+import { dispatchBatch, finishBatch, type Machinery } from './work-batch.ts'
 
 export interface EngineOptions {
   /** a claim that is not renewed for this long is another worker's to take */
@@ -49,7 +47,7 @@ export function createEngine(platform: Platform, options: EngineOptions = {}): E
   const clocks = new Map<string, Date>()
   const now = (businessId: string) => clocks.get(businessId) ?? new Date()
   const open = new Set<Batch>()
-  let parts: { outcomes: Outcomes; routing: Routing; contexts: ReturnType<typeof createSendContexts> } | undefined
+  let parts: Machinery | undefined
 
   const db = () => {
     pool ??= platform.connect({ name: 'sending', max: 6 })
@@ -62,6 +60,10 @@ export function createEngine(platform: Platform, options: EngineOptions = {}): E
     const present = { now, hasTestClock: (businessId: string) => clocks.has(businessId) }
     const outcomes = createOutcomes({ results, ...present, ...(options.deferMs && { deferMs: options.deferMs }) })
     parts = {
+      platform,
+      db: db(),
+      workerId,
+      now,
       outcomes,
       routing: createRouting(platform, db(), outcomes, present),
       contexts: createSendContexts(db(), platform),
@@ -96,7 +98,7 @@ export function createEngine(platform: Platform, options: EngineOptions = {}): E
     open.add(batch)
     try {
       await learnTime(batch.businessId)
-      await dispatch(batch)
+      await dispatchBatch(machinery(), batch)
       await batch.ended
     } catch (error) {
       batch.halted = true
@@ -104,69 +106,8 @@ export function createEngine(platform: Platform, options: EngineOptions = {}): E
       // A fault that stays must not become a loop that eats the machine.
       await pause(isPassing(error) ? 200 : 5_000)
     } finally {
-      await finish(batch).catch(error => log.warn({ err: error }, 'a batch could not be counted yet'))
+      await finishBatch(machinery(), batch).catch(error => log.warn({ err: error }, 'a batch could not be counted yet'))
       open.delete(batch)
-    }
-  }
-
-  const dispatch = async (batch: Batch): Promise<void> => {
-    const { outcomes, routing, contexts } = machinery()
-    const sends = new Map<string, SendContext>()
-    for (const id of sendIdsOf(batch)) {
-      const context = await contexts.get(batch.businessId, id)
-      if (context) sends.set(id, context)
-    }
-    const people = batch.block
-      ? await store.peopleOfBlock(db(), batch.businessId, { ...batch.block, ...rangeOf(batch.block) })
-      : await store.peopleDeferred(db(), batch.businessId, batch.deferrals)
-    const deferrals = new Map(batch.deferrals.map(one => [one.deliveryId, one]))
-    const items = people.flatMap((person): Item[] => {
-      const send = sends.get(sendIdOf(person.deliveryId))
-      const deferral = deferrals.get(person.deliveryId)
-      if (!send) return []
-      return [
-        {
-          batch,
-          send,
-          person,
-          attempts: deferral?.attempts ?? 0,
-          expiresAt: deferral?.expiresAt,
-          pushbacks: 0,
-          avoid: undefined,
-        },
-      ]
-    })
-    batch.left = items.length
-    if (items.length === 0) return batch.end()
-    const mailable: Item[] = []
-    for (const item of items) {
-      // Not awaited one by one: they share a commit.
-      if (item.send.row.state === 'cancelled') void outcomes.cancelled(item).catch(() => leave(item))
-      else {
-        const why = whyNotToMail(item)
-        if (why) void outcomes.excluded(item, why).catch(() => leave(item))
-        else mailable.push(item)
-      }
-    }
-    for (const send of sends.values()) {
-      const own = mailable.filter(item => item.send === send)
-      if (own.length > 0)
-        await routing.dispatch(send, own, () => captureInOutbox(platform, db(), outcomes, send, own, now))
-    }
-  }
-
-  const finish = async (batch: Batch): Promise<void> => {
-    const counting: Counting = {
-      workerId,
-      now: now(batch.businessId),
-      tellsDelivery: serverId => machinery().routing.tellsDelivery(batch.businessId, serverId),
-    }
-    if (!batch.block) {
-      await settleDeferrals(db(), batch, counting)
-      const deliveryIds = batch.deferrals.map(one => one.deliveryId)
-      await store.releaseDeferrals(db(), batch.businessId, { workerId, deliveryIds })
-    } else if (!(await settleBlock(db(), batch, counting))) {
-      await store.releaseBlock(db(), batch.businessId, { workerId, ...batch.block })
     }
   }
 
@@ -293,16 +234,6 @@ export function createEngine(platform: Platform, options: EngineOptions = {}): E
     pool = undefined
     resultsPool = undefined
   }
-}
-
-/** Who opted out, was deleted or is known not to exist since the audience was frozen. */
-function whyNotToMail({ person, send }: Item): string | undefined {
-  if (person.suppression && !(send.isSystem && person.suppression === 'unsubscribed'))
-    return `suppressed: ${person.suppression}`
-  if (person.deleted) return 'the subscriber was deleted'
-  if (send.row.lane === campaign && person.status !== null && person.status !== 'subscribed')
-    return `the subscriber is ${person.status}`
-  return undefined
 }
 
 function shuffled<T>(list: readonly T[]): T[] {

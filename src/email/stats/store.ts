@@ -1,19 +1,10 @@
 import type { Db } from '../../platform/database.ts'
 import { engagedDays } from '../subscribers/facets.ts'
 import type { Fragment } from '../subscribers/store-changes.ts'
+import type { CountRow } from '../subscribers/store-fold.ts'
 
-export interface Totals {
+export interface Totals extends Omit<CountRow, 'updatedAt'> {
   kind: 'all' | 'list' | 'tag'
-  number: number
-  total: number
-  subscribed: number
-  unsubscribed: number
-  bounced: number
-  complaint: number
-  scoreSum: number
-  hot: number
-  cold: number
-  engaged: number
   updatedAt: Date | null
 }
 
