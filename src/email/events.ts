@@ -122,6 +122,7 @@ export const apiEventTypes: readonly EventType[] = [
   ),
   of('list_create', 'A list was created', ListSchema, list),
   of('list_update', 'A list was renamed', ListSchema, list),
+  of('list_delete', 'A list was deleted, with the counts it had; its members stay', ListSchema, list),
   of('segment_create', 'A segment was created', SegmentSchema, segment),
   of('segment_update', 'A segment was changed', SegmentSchema, segment),
   of('segment_delete', 'A segment was deleted', SegmentSchema, segment),

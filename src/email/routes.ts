@@ -44,6 +44,7 @@ export const emailRoutes: readonly Route[] = [
   ['POST', '/subscribers/imports/{id}/cancel', imports.cancel],
   ['GET', '/subscribers/export', imports.exportAll],
   ['PUT', '/lists/{id}', lists.rename],
+  ['DELETE', '/lists/{id}', lists.remove],
   ['PUT', '/campaigns/{id}', campaigns.update],
   ['DELETE', '/campaigns/{id}', campaigns.remove],
   ['GET', '/campaigns/{id}/report', delivery.report],

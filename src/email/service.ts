@@ -7,6 +7,7 @@ import { sendingKeeper, sendingLoop, sendingWork } from './delivery/jobs.ts'
 import { emailDemo } from './demo.ts'
 import { apiEventTypes } from './events.ts'
 import { importWork } from './import/import.ts'
+import { listWork } from './lists/remove-list.ts'
 import { emailOpenRoutes, emailRoutes } from './routes.ts'
 import { publicPages } from './routes-public.ts'
 import { erasureKeeper, foldLoop, subscriberWork } from './subscribers/jobs.ts'
@@ -22,6 +23,7 @@ export const emailService: Service = {
   eventTypes: [...apiEventTypes, ...sendingEventTypes],
   work: platform => [
     ...subscriberWork(platform),
+    ...listWork(platform),
     ...scheduleWork(platform),
     ...importWork(platform),
     ...sendingWork(platform),

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { auditEmail } from '../../src/email/audit.ts'
 import { type TestBusiness, type World, world } from '../world.ts'
 import { expectOk, expectRefused, expectSameAsMissing, listShape } from './email-shapes.ts'
 
@@ -99,6 +100,74 @@ describe('GET /lists/{id}', () => {
     const theirs = (await (await w.business()).email.post('/lists', { name: 'Theirs' })).body.data.list
     expectSameAsMissing(await shop.email.get(`/lists/${theirs.id}`), await shop.email.get(`/lists/${noId}`))
     expect((await shop.email.get('/lists/anything')).status).toBe(404)
+  })
+})
+
+describe('DELETE /lists/{id}', () => {
+  const later = (lists: string[], more = {}) =>
+    shop.email.post('/campaigns', {
+      campaignDetails: { campaignName: 'Later', subject: 'S', campaignType: 'Regular' },
+      content: '<p>x</p>',
+      lists,
+      scheduledAt: '2190-01-02T00:00:00Z',
+      ...more,
+    })
+
+  test('the list and its name are gone at once; its members stay, and nothing of it is counted any more', async () => {
+    const [news, other] = [await makeList('News'), await makeList('Other')]
+    await add({ email: 'a@b.example', lists: ['News', 'Other'] })
+    await add({ email: 'b@b.example', lists: ['News'] })
+    const deleted = expectOk(await shop.email.delete(`/lists/${news.id}`)).list
+    expect(deleted).toEqual({ ...listShape, id: news.id, name: 'News', count: 2, counts: expect.anything() })
+    expectRefused(await shop.email.get(`/lists/${news.id}`), 404, 'list_not_found')
+    expectRefused(await shop.email.delete(`/lists/${news.id}`), 404, 'list_not_found')
+    const again = await makeList('News')
+    expect(again.count).toBe(0)
+    expect(expectOk(await shop.email.get('/subscribers/a@b.example')).lists).toEqual(['Other'])
+    expect(expectOk(await shop.email.get('/subscribers?lists=News')).pagination.totalItems).toBe(0)
+    await w.drain()
+    const inNone = { match: 'all', conditions: [{ field: 'lists', operator: 'is_not_set' }] }
+    expect(expectOk(await shop.email.post('/segments', { name: 'None', rules: inNone }), 201).segment.count).toBe(1)
+    expect(expectOk(await shop.email.get(`/lists/${other.id}`)).list.count).toBe(1)
+    expect(await auditEmail(w.platform, shop.id)).toEqual([])
+    const events = (await shop.account.get('/events?types=list_delete')).body.data.events
+    expect(events.map((event: { data: object }) => event.data)).toEqual([deleted])
+  })
+
+  test('not while a scheduled campaign or an import needs it', async () => {
+    const [news, old] = [await makeList('News'), await makeList('Old')]
+    const campaign = expectOk(await later(['News'], { excludedList: ['Old'] }), 201)
+    for (const list of [news, old]) expectRefused(await shop.email.delete(`/lists/${list.id}`), 422, 'list_in_use')
+    expectOk(await shop.email.put(`/campaigns/${campaign._id}`, { status: 'draft' }))
+    expectOk(await shop.email.delete(`/lists/${old.id}`))
+    expectRefused(
+      await shop.email.put(`/campaigns/${campaign._id}`, { scheduledAt: '2190-01-02T00:00:00Z' }),
+      422,
+      'list_not_found',
+    )
+    await shop.email.post('/subscribers/import?lists=News', 'email\na@b.example\n', { 'content-type': 'text/csv' })
+    expectRefused(await shop.email.delete(`/lists/${news.id}`), 422, 'list_in_use')
+    await w.drain()
+    expectOk(await shop.email.delete(`/lists/${news.id}`))
+  })
+
+  test('nor a segment', async () => {
+    const { segment } = expectOk(await shop.email.post('/segments', { name: 'All', rules: everything }), 201)
+    const campaign = expectOk(await later(['All']), 201)
+    expectRefused(await shop.email.delete(`/segments/${segment.id}`), 422, 'segment_in_use')
+    expectOk(await shop.email.delete(`/campaigns/${campaign._id}`))
+    expectOk(await shop.email.delete(`/segments/${segment.id}`))
+  })
+
+  test('scheduled and deleted at the same moment: one of the two is refused', async () => {
+    const list = await makeList('News')
+    const [scheduled, deleted] = await Promise.all([later(['News']), shop.email.delete(`/lists/${list.id}`)])
+    expect([scheduled.status, deleted.status].sort()).toEqual(scheduled.status === 201 ? [201, 422] : [200, 422])
+  })
+
+  test('another business and nobody: 404 alike', async () => {
+    const theirs = (await (await w.business()).email.post('/lists', { name: 'Theirs' })).body.data.list
+    expectSameAsMissing(await shop.email.delete(`/lists/${theirs.id}`), await shop.email.delete(`/lists/${noId}`))
   })
 })
 

@@ -11,7 +11,7 @@ import { findServer } from '../delivery-servers/delivery-servers.ts'
 import { isEmail } from '../subscribers/email-address.ts'
 import * as templates from '../templates/store.ts'
 import { compileContent, type TemplateContent } from '../templates/templates.ts'
-import { resolveAudience } from './resolve-audience.ts'
+import { holdAudience, resolveAudience } from './resolve-audience.ts'
 import type { Campaign, CampaignChanges, CampaignType, NewCampaign } from './schema.ts'
 import * as store from './store.ts'
 
@@ -152,6 +152,7 @@ async function plan(
   if (!audience) throw invalidField('lists', 'is required to schedule a campaign')
   if (given.scheduledAt && scheduledAt <= now)
     throw unprocessable('scheduled_in_the_past', `scheduledAt must be after ${now.toISOString()}.`)
+  await holdAudience(tx, business.id, audience)
   return { ...base, status: 'scheduled', scheduledAt }
 }
 

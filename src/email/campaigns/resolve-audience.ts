@@ -1,6 +1,6 @@
-import type { Db } from '../../platform/database.ts'
+import type { Db, Tx } from '../../platform/database.ts'
 import { unprocessable } from '../../platform/problem.ts'
-import { resolve } from '../lists/store-names.ts'
+import { hold, resolve } from '../lists/store-names.ts'
 import type { Audience } from '../subscribers/audience.ts'
 
 /** Ids or names of lists and segments; what does not exist is refused by name, because mailing fewer in silence would be worse. */
@@ -37,4 +37,15 @@ export async function resolveAudience(
     excludedListIds: ids(given.excluded, 'list'),
     excludedSegmentIds: ids(given.excluded, 'segment'),
   }
+}
+
+/** Lists and segments of a draft may have been deleted since; those of a scheduled campaign can't be. */
+export async function holdAudience(tx: Tx, businessId: string, audience: Audience): Promise<void> {
+  const lists = [...audience.includedListIds, ...audience.excludedListIds]
+  const segments = [...audience.includedSegmentIds, ...audience.excludedSegmentIds]
+  const held = new Set((await hold(tx, businessId, { lists, segments })).map(one => one.id))
+  if ([...lists, ...segments].some(id => !held.has(id)))
+    throw unprocessable('list_not_found', 'A list or segment of this campaign was deleted. Name its lists anew.', [
+      { field: 'lists', message: 'must name existing lists or segments' },
+    ])
 }

@@ -8,6 +8,7 @@ import { inOneSnapshot } from '../subscribers/pages.ts'
 import { subscriberKeyOf } from '../subscribers/subscribers.ts'
 import * as rules from './lists.ts'
 import { addToLists, moveBetweenLists, removeFromLists } from './members.ts'
+import { removeList } from './remove-list.ts'
 import {
   AddedSchema,
   ListIdsBody,
@@ -72,6 +73,14 @@ export const rename = endpoint({
   answer: envelope(Type.Object({ list: ListSchema })),
   run: async ({ db, business, params, body }) =>
     ok('List renamed', { list: await rules.renameList(db, business, params.id, body.name) }),
+})
+
+export const remove = endpoint({
+  summary: 'Delete a list; nobody is deleted with it',
+  params: Type.Object({ id: IdInPath }),
+  answer: envelope(Type.Object({ list: ListSchema })),
+  run: async ({ platform, db, business, params }) =>
+    ok('List deleted', { list: await removeList(platform, db, business, params.id) }),
 })
 
 export const addSubscriber = endpoint({

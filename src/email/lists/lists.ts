@@ -68,7 +68,7 @@ async function withCounts(db: Db, business: Business, rows: readonly store.ListR
   return rows.map(row => toList(row, totals.get(row.number)))
 }
 
-const toList = (row: store.ListRow, totals: Totals | undefined): List => ({
+export const toList = (row: store.ListRow, totals: Totals | undefined): List => ({
   id: row.id,
   name: row.name,
   count: totals?.total ?? 0,
@@ -82,7 +82,7 @@ const toList = (row: store.ListRow, totals: Totals | undefined): List => ({
   updatedAt: row.updatedAt,
 })
 
-const tell = (tx: Tx, business: Business, type: string, list: List, now: Date) =>
+export const tell = (tx: Tx, business: Business, type: string, list: List, now: Date) =>
   emit(tx, { businessId: business.id, type, source: 'api', objectId: list.id, data: list, at: now })
 
 /** Numbers of lists given by id or name; the unknown ones are refused by name. */

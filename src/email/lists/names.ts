@@ -1,5 +1,5 @@
 import type { Tx } from '../../platform/database.ts'
-import { conflict } from '../../platform/problem.ts'
+import { conflict, unprocessable } from '../../platform/problem.ts'
 import * as store from './store-names.ts'
 
 /** Lists and segments share one space of names, so that a filter by name means one thing. */
@@ -26,6 +26,20 @@ export async function renameTo(
 ): Promise<void> {
   await claimName(tx, businessId, wanted)
   await store.freeOtherNames(tx, businessId, wanted)
+}
+
+/** Without it the campaign would go to fewer people, or to more, in silence. */
+export async function requireUnscheduled(
+  tx: Tx,
+  businessId: string,
+  { id, kind, name }: { id: string; kind: store.NameKind; name: string },
+): Promise<void> {
+  const campaign = await store.scheduledWith(tx, businessId, id)
+  if (campaign)
+    throw unprocessable(
+      `${kind}_in_use`,
+      `The campaign "${campaign.name}" is scheduled for the ${kind} "${name}". Change the campaign or make it a draft first.`,
+    )
 }
 
 export const releaseNames = store.freeNames

@@ -1,4 +1,4 @@
-import type { Db } from '../../platform/database.ts'
+import { type Db, first } from '../../platform/database.ts'
 
 export type NameKind = 'list' | 'segment'
 
@@ -30,6 +30,25 @@ export const resolve = (db: Db, businessId: string, idsOrNames: string[]) => db<
   select given, 'list', l.id from unnest(${idsOrNames}::text[]) given join email_list l on l.business_id = ${businessId} and l.id = given
   union
   select given, 'segment', g.id from unnest(${idsOrNames}::text[]) given join email_segment g on g.business_id = ${businessId} and g.id = given`
+
+/**
+ * Those of these ids that exist, held until the transaction ends: who deletes one of them waits, and then sees what the
+ * transaction made of it.
+ */
+export const hold = async (db: Db, businessId: string, ids: { lists: string[]; segments: string[] }) => [
+  ...(await db<{ id: string }[]>`
+    select id from email_list where business_id = ${businessId} and id = any(${ids.lists}::text[]) order by id for key share`),
+  ...(await db<{ id: string }[]>`
+    select id from email_segment where business_id = ${businessId} and id = any(${ids.segments}::text[]) order by id for key share`),
+]
+
+/** A scheduled campaign whose audience names this list or segment. */
+export const scheduledWith = (db: Db, businessId: string, objectId: string) =>
+  db<{ name: string }[]>`
+  select name from email_campaign where business_id = ${businessId} and status = 'scheduled'
+    and exists (select 1 from jsonb_each(audience) part where part.value @> to_jsonb(${objectId}::text)) limit 1`.then(
+    first,
+  )
 
 export const freeOtherNames = (db: Db, businessId: string, kept: { name: string; objectId: string }) => db`
   delete from email_name where business_id = ${businessId} and object_id = ${kept.objectId} and name <> lower(${kept.name})`

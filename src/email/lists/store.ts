@@ -20,6 +20,15 @@ export const rename = (db: Db, businessId: string, list: { id: string; name: str
   update email_list set name = ${list.name}, updated_at = ${now} where business_id = ${businessId} and id = ${list.id}
   returning ${columns(db)}`.then(first)
 
+export const remove = (db: Db, businessId: string, id: string) =>
+  db<ListRow[]>`
+  delete from email_list where business_id = ${businessId} and id = ${id} returning ${columns(db)}`.then(first)
+
+export const isBeingImported = (db: Db, businessId: string, number: number) =>
+  db`
+  select 1 from email_import where business_id = ${businessId} and status in ('uploading', 'queued', 'running')
+    and settings -> 'listNumbers' @> ${number}::text::jsonb limit 1`.then(rows => rows.length > 0)
+
 export const find = (db: Db, businessId: string, id: string) =>
   db<ListRow[]>`select ${columns(db)} from email_list where business_id = ${businessId} and id = ${id}`.then(first)
 

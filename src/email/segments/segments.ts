@@ -6,7 +6,7 @@ import { newId } from '../../platform/ids.ts'
 import { fail, notFound, unprocessable } from '../../platform/problem.ts'
 import { customFieldsOf } from '../custom-fields/custom-fields.ts'
 import { cleanName } from '../lists/lists.ts'
-import { claimName, releaseNames, renameTo } from '../lists/names.ts'
+import { claimName, releaseNames, renameTo, requireUnscheduled } from '../lists/names.ts'
 import { totalOf } from '../subscribers/pages.ts'
 import { ruleBounds } from '../subscribers/sets.ts'
 import { ruleNumbers, totalOfRule } from '../subscribers/store-sets.ts'
@@ -63,6 +63,7 @@ export async function removeSegment(db: Database, business: Business, id: string
   const now = await nowFor(db, business)
   return db.begin(async tx => {
     const removed = (await store.remove(tx, business.id, id)) ?? fail(notFound('Segment'))
+    await requireUnscheduled(tx, business.id, { kind: 'segment', ...removed })
     await releaseNames(tx, business.id, id)
     const gone = { ...removed, count: 0 }
     await tell(tx, business, 'segment_delete', gone, now)

@@ -1,5 +1,4 @@
 import { type Db, first } from '../../platform/database.ts'
-import { lockedRows, logDifference, newAndOld } from '../subscribers/store-changes.ts'
 
 export interface TagRow {
   number: number
@@ -27,15 +26,3 @@ export const all = (db: Db, businessId: string) => db<(TagRow & { createdAt: Dat
 export const remove = (db: Db, businessId: string, name: string) =>
   db<TagRow[]>`
   delete from email_tag where business_id = ${businessId} and name = ${name} returning number, name`.then(first)
-
-/** Answers from how many of these it was taken. */
-export const takeOff = async (db: Db, businessId: string, number: number, slots: number[], now: Date) =>
-  (
-    await db`
-    with old as materialized (${lockedRows(db, businessId, db`slot = any(${slots}::int[]) and tag_numbers @> array[${number}::int]`)}
-    ), new as (
-      update email_subscriber s set tag_numbers = array_remove(s.tag_numbers, ${number}::int), updated_at = ${now}
-      from old where s.business_id = ${businessId} and s.id = old.id returning ${newAndOld(db)}
-    ), log as (${logDifference(db, now)})
-    select id from new`
-  ).length
