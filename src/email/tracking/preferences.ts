@@ -6,10 +6,10 @@ import { removeFromLists } from '../lists/members.ts'
 import * as lists from '../lists/store.ts'
 import { recordEvents } from './record.ts'
 
-/** From now on nothing is mailed to this address. Asked again, nothing more happens. */
+/** From now on nothing is mailed to this address. Asked again, nothing more happens, unless it was subscribed anew meanwhile. */
 export function unsubscribe(db: Database, delivery: DeliveryName, now: Date, reason: string): Promise<void> {
   const id = createHash('sha256').update(`unsubscribe:${delivery.deliveryId}`).digest('hex').slice(0, 24)
-  const event = { id, deliveryId: delivery.deliveryId, kind: 'unsubscribe' as const, at: now, reason }
+  const event = { id, deliveryId: delivery.deliveryId, kind: 'unsubscribe' as const, at: now, reason, inPerson: true }
   return recordEvents(db, delivery.businessId, [event])
 }
 

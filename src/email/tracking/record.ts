@@ -23,6 +23,8 @@ export interface TrackedEvent {
   method?: string
   /** a provider's own word that it was a machine */
   isMachine?: boolean
+  /** of an unsubscription: asked for in person, so it also ends a subscription that was renewed since it was first asked */
+  inPerson?: boolean
 }
 
 type Judged = TrackedEvent & { isMachine: boolean }
@@ -63,10 +65,11 @@ async function recordIn(tx: Tx, businessId: string, events: readonly TrackedEven
     return { ...one, at: about.clockNow ?? one.at }
   })
   const fresh = new Set((await store.insertEvents(tx, businessId, judged.map(rowOf))).map(row => row.id))
-  const news = judged.filter(event => fresh.delete(event.id)).sort((a, b) => a.at.getTime() - b.at.getTime())
-  const meanings = news.flatMap(
-    event => apply(event, counted.get(event.deliveryId)!, facts.get(event.deliveryId)!) ?? [],
-  )
+  const news = judged
+    .filter(event => fresh.delete(event.id) || event.inPerson)
+    .sort((a, b) => a.at.getTime() - b.at.getTime())
+  const told = news.flatMap(event => apply(event, counted.get(event.deliveryId)!, facts.get(event.deliveryId)!) ?? [])
+  const meanings = await ofWhoHasTheAddress(tx, businessId, told)
   await store.saveCounted(tx, businessId, [...counted.values()])
   await tally(tx, businessId, meanings)
   await recordActivities(
@@ -147,7 +150,7 @@ function apply(event: Judged, counted: store.Counted, facts: store.DeliveryFacts
   }
   if (event.kind !== 'open' && event.kind !== 'click') {
     const field = onceFields[event.kind]
-    if (counted[field]) return undefined
+    if (counted[field]) return event.inPerson ? { ...base, isFirst: false } : undefined
     counted[field] = event.at
     return { ...base, isFirst: true, hard: event.hard ?? false }
   }
@@ -159,6 +162,25 @@ function apply(event: Judged, counted: store.Counted, facts: store.DeliveryFacts
     counted.lastClickLink = event.link ?? null
   }
   return { ...base, isFirst }
+}
+
+const aboutAddress = (one: Meaning) => one.kind === 'bounce' || one.kind === 'complaint' || one.kind === 'unsubscribe'
+
+/**
+ * Bounces, complaints and unsubscriptions are about an address: they concern whoever has it now. Who was mailed may
+ * have been deleted since, and perhaps made anew, or was no subscriber then. Asked again, an unsubscription that holds
+ * means nothing.
+ */
+async function ofWhoHasTheAddress(tx: Tx, businessId: string, meanings: Meaning[]): Promise<Meaning[]> {
+  const emails = meanings.filter(aboutAddress).map(one => one.email)
+  if (emails.length === 0) return meanings
+  const owners = new Map((await store.ownersNow(tx, businessId, emails)).map(row => [row.email, row]))
+  return meanings.flatMap(one => {
+    const owner = aboutAddress(one) && owners.get(one.email)
+    if (!owner) return one
+    const holds = owner.status ? owner.status !== 'subscribed' : owner.isSuppressed
+    return one.kind === 'unsubscribe' && !one.isFirst && holds ? [] : { ...one, subscriberId: owner.id ?? '' }
+  })
 }
 
 async function tally(tx: Tx, businessId: string, meanings: readonly Meaning[]): Promise<void> {
@@ -175,7 +197,7 @@ async function tally(tx: Tx, businessId: string, meanings: readonly Meaning[]): 
         delivered: number('delivered'),
         hardBounces: number('bounce', one => one.hard === true),
         complaints: number('complaint'),
-        unsubscribes: number('unsubscribe'),
+        unsubscribes: number('unsubscribe', one => one.isFirst),
         opens: number('open'),
         uniqueOpens: number('open', one => one.isFirst),
         machineOpens: number('open', one => one.isMachine),

@@ -1,4 +1,5 @@
 import { type Db, first, type Tx } from '../../platform/database.ts'
+import { isSuppressed } from '../suppressions/suppressions.ts'
 
 export interface EventRow {
   id: string
@@ -43,6 +44,14 @@ export const deliveryFacts = (db: Db, businessId: string, deliveryIds: readonly 
   from email_delivery d
   join email_send s on s.business_id = d.business_id and s.id = left(d.id, 16) || '00000000'
   where d.business_id = ${businessId} and d.id = any(${deliveryIds as string[]}::text[])`
+
+/** Who has these addresses now, and whether they are suppressed; without a subscriber, `id` and `status` are null. */
+export const ownersNow = (db: Db, businessId: string, emails: readonly string[]) =>
+  db<{ email: string; id: string | null; status: string | null; isSuppressed: boolean }[]>`
+    select given.email, s.id, s.status, ${isSuppressed(db, businessId, db`given.email`)} as "isSuppressed"
+    from (select distinct email from unnest(${emails as string[]}::text[]) as one (email)) given
+    left join email_subscriber s
+      on s.business_id = ${businessId} and lower(s.email) = lower(given.email) and s.delete_after is null`
 
 export interface Counted {
   deliveryId: string

@@ -158,6 +158,39 @@ describe('unsubscribing', () => {
     expect((await subscriber(shop)).status).toBe('unsubscribed')
   })
 
+  test('again, by the same link, after the subscription was renewed', async () => {
+    const { shop, unsubscribe } = await mailed()
+    const leave = () => visit(unsubscribe, { method: 'POST', payload: 'List-Unsubscribe=One-Click' })
+    await leave()
+    await shop.email.put('/subscribers/p1@example.com', { status: 'subscribed' })
+    expect(await subscriber(shop)).toMatchObject({ status: 'subscribed', isSuppressed: false })
+    await leave()
+    expect(await subscriber(shop)).toMatchObject({ status: 'unsubscribed', isSuppressed: true, leadScore: -20 })
+    expect(await send(shop)).toMatchObject({ unsubscribes: 1 })
+    const { activity } = await subscriber(shop)
+    await leave()
+    expect((await subscriber(shop)).activity).toEqual(activity)
+  })
+
+  test('holds for the address when the subscriber was deleted', async () => {
+    const { shop, unsubscribe, campaignId } = await mailed()
+    await shop.email.delete('/subscribers', { email: 'p1@example.com' })
+    await visit(unsubscribe, { method: 'POST', payload: 'List-Unsubscribe=One-Click' })
+    const sent = await shop.email.post('/campaigns/send-to-individual', { campaignId, emails: ['p1@example.com'] })
+    expect(sent.body.data).toMatchObject({ totalEmails: 1, queued: 0 })
+    await shop.email.post('/subscribers', { email: 'p1@example.com' })
+    expect(await subscriber(shop)).toMatchObject({ status: 'unsubscribed', isSuppressed: true })
+  })
+
+  test('reaches who has the address now', async () => {
+    const { shop, unsubscribe } = await mailed()
+    await shop.email.delete('/subscribers', { email: 'p1@example.com' })
+    await shop.email.post('/subscribers', { email: 'P1@example.com' })
+    await visit(unsubscribe, { method: 'POST', payload: 'List-Unsubscribe=One-Click' })
+    expect(await subscriber(shop)).toMatchObject({ status: 'unsubscribed', isSuppressed: true, leadScore: -20 })
+    expect((await shop.email.get('/subscribers/stats')).body.data.statusAnalytics).toMatchObject({ unsubscribed: 1 })
+  })
+
   test('a token of one purpose does not serve another', () => {
     const { secrets } = house.platform
     const name = { businessId: '0123456789abcdef01234567', deliveryId: '89abcdef0123456700000001' }
