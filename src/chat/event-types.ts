@@ -106,6 +106,7 @@ const tells = (type: string, summary: string, data: TSchema, example: object): E
 export const chatEventTypes: readonly EventType[] = [
   tells('contact_create', 'A contact was made', ContactSchema, contact),
   tells('contact_update', 'A contact changed', ContactSchema, { ...contact, __v: 1 }),
+  tells('contact_delete', 'A contact was deleted, with everything kept about the person', ContactSchema, contact),
   tells(
     'contact_merge',
     'Two contacts turned out to be one person; mergedId is gone',

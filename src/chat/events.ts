@@ -7,11 +7,15 @@ import { shownMessage } from './messages/shown.ts'
 import type { MessageRow } from './messages/store.ts'
 import { getSetting } from './settings/settings.ts'
 
-/** Tells of contacts that came or changed, in the transaction of the change. */
+/** Tells of contacts that came, changed or went, in the transaction of the change. */
 export async function tellContacts(
   tx: Tx,
   business: Pick<Business, 'id' | 'userId'>,
-  { type, source, now }: { type: 'contact_create' | 'contact_update'; source: EventSource; now: Date },
+  {
+    type,
+    source,
+    now,
+  }: { type: 'contact_create' | 'contact_update' | 'contact_delete'; source: EventSource; now: Date },
   contacts: readonly Contact[],
 ): Promise<void> {
   if (contacts.length === 0) return

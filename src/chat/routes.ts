@@ -20,6 +20,7 @@ export const chatRoutes: readonly Route[] = [
   ['POST', '/contacts', contacts.createContacts],
   ['GET', '/contacts/', contacts.listContacts],
 
+  ['DELETE', '/contacts/{id}', contacts.deleteContact],
   ['POST', '/contacts/import', imports.importCsv],
   ['POST', '/contacts/lists', lists.addContactList],
   ['GET', '/messages/{id}', messages.getMessage],

@@ -188,6 +188,10 @@ export const isUniqueViolation = (error: unknown, constraint?: string): boolean 
   error.code === '23505' &&
   (!constraint || error.constraint_name === constraint)
 
+/** Something that this belongs to was deleted meanwhile. */
+export const isOrphan = (error: unknown, constraint: string): boolean =>
+  error instanceof postgres.PostgresError && error.code === '23503' && error.constraint_name === constraint
+
 /** Runs the transaction again when it lost a deadlock or a serialisation race; the loser did nothing. */
 export async function beginWithRetry<T>(db: Database, run: (tx: Tx) => Promise<T>, tries = 5): Promise<T> {
   for (let attempt = 1; ; attempt++) {

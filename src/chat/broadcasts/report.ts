@@ -5,7 +5,7 @@ import * as store from './store.ts'
 
 type Shown = Static<typeof BroadcastSchema>
 
-/** Counted from the messages themselves, so the report is always what happened. */
+/** Counted from the messages themselves (and those of people who were deleted since), so the report is always what happened. */
 export async function shownBroadcasts(
   db: Db,
   businessId: string,
@@ -20,7 +20,10 @@ export async function shownBroadcasts(
     const count = (...statuses: string[]) =>
       counts
         .filter(one => one.broadcastId === row.id && statuses.includes(one.status))
-        .reduce((sum, one) => sum + one.count, 0)
+        .reduce(
+          (sum, one) => sum + one.count,
+          statuses.reduce((sum, status) => sum + (row.forgotten[status] ?? 0), 0),
+        )
     const { templateName, languageCode, lists, tags, parameters } = row.request
     return {
       _id: row.id,

@@ -22,6 +22,8 @@ export interface BroadcastRow {
   frozenUntil: string
   audience: number
   skipped: number
+  /** messages to people who were deleted since, by status */
+  forgotten: Record<string, number>
   pauseReason: string
   /** the moment it was made for; null: at once */
   scheduledAt: Date | null
@@ -32,7 +34,7 @@ export interface BroadcastRow {
 }
 
 const columns = (db: Db) => db`
-  id, name, template_id as "templateId", request, status, frozen_until as "frozenUntil", audience, skipped,
+  id, name, template_id as "templateId", request, status, frozen_until as "frozenUntil", audience, skipped, forgotten,
   pause_reason as "pauseReason", scheduled_at as "scheduledAt", started_at as "startedAt", created_at as "createdAt", updated_at as "updatedAt", finished_at as "finishedAt"`
 
 export const insertBroadcast = (

@@ -9,6 +9,7 @@ import { bodyReader } from '../read-body.ts'
 import { recentSetting } from '../settings/settings.ts'
 import { updateContact as changeContact, getContact as findContact } from './contacts.ts'
 import { listContacts as findContacts } from './filter.ts'
+import { removeContact } from './remove-contact.ts'
 import { readNewContact, type SavedContacts, saveContacts } from './save-contacts.ts'
 import { ContactChangeSchema, ContactFilterSchema, ContactInPath, ContactSchema } from './schema.ts'
 import { shownContact } from './shown.ts'
@@ -52,6 +53,17 @@ export const getContact = endpoint({
     const lastActive = (await store.lastActive(db, business.id, contact.id)) ?? contact.createdAt
     const { id } = await recentSetting(platform, business.id)
     return ok('Contact fetched', shownContact(business, id, contact, lastActive))
+  },
+})
+
+export const deleteContact = endpoint({
+  summary: 'Delete a contact with its conversation and everything kept about the person',
+  params: ContactInPath,
+  answer: envelope(ContactSchema),
+  run: async ({ db, business, params, platform }) => {
+    const change = { now: await nowFor(db, business), source: 'api' as const }
+    const contact = await removeContact(db, business, params.id, change)
+    return ok('Contact deleted', shownContact(business, (await recentSetting(platform, business.id)).id, contact))
   },
 })
 

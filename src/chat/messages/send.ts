@@ -3,7 +3,7 @@ import { nowFor } from '../../platform/clock.ts'
 import type { Database, Tx } from '../../platform/database.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Platform } from '../../platform/platform.ts'
-import { unprocessable } from '../../platform/problem.ts'
+import { notFound, unprocessable } from '../../platform/problem.ts'
 import { newContact, requireKnownNames, saveContact, withDetails } from '../contacts/contacts.ts'
 import type { ContactDetails } from '../contacts/schema.ts'
 import * as contactStore from '../contacts/store.ts'
@@ -146,7 +146,7 @@ async function findEarlier(db: Database, businessId: string, { idempotencyKey: k
   return undefined
 }
 
-/** Contact and message in one commit. Begins again where another request made the contact at the same moment. */
+/** Contact and message in one commit. Begins again where another request made or deleted the contact at the same moment. */
 async function writeWithContact(
   { db }: Platform,
   business: Business,
@@ -166,7 +166,9 @@ async function writeWithContact(
       const outcome = written ?? (await findEarlier(db, business.id, draft))
       if (outcome) return outcome
     } catch (error) {
-      if (!(error instanceof NumberTakenMeanwhile) || attempt === 5) throw error
+      if (conversation && store.isContactGone(error)) throw notFound('Conversation')
+      const changedMeanwhile = error instanceof NumberTakenMeanwhile || store.isContactGone(error)
+      if (!changedMeanwhile || attempt === 5) throw error
     }
   }
 }

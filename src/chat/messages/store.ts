@@ -1,4 +1,4 @@
-import { type Db, first } from '../../platform/database.ts'
+import { type Db, first, isOrphan } from '../../platform/database.ts'
 import { type ContactRow, contactColumns } from '../contacts/store.ts'
 
 export type MessageStatus =
@@ -128,6 +128,11 @@ export const insertOutgoing = (db: Db, businessId: string, messages: readonly Ne
     returning id, conversation_id, created_at),
   ${followedByThreads(db, businessId)}
   select id from written`.then(rows => new Set(rows.map(row => row.id)))
+
+/** The message could not be written because its contact was deleted meanwhile. */
+export const isContactGone = (error: unknown) =>
+  isOrphan(error, 'chat_message_business_id_conversation_id_fkey') ||
+  isOrphan(error, 'chat_conversation_business_id_id_fkey')
 
 export const messageById = (db: Db, businessId: string, id: string) =>
   db<MessageRow[]>`

@@ -1,6 +1,7 @@
 import type { Platform } from '../../platform/platform.ts'
 import { together } from '../batch.ts'
 import { byKey } from '../by-key.ts'
+import { isContactGone } from './store.ts'
 import { type Acceptance, type Intended, type Intent, recordAccepted, writeIntents } from './store-intents.ts'
 
 /** The two statements of a send; those of one business that come at the same moment go together. */
@@ -19,7 +20,12 @@ export function writesOf(platform: Platform): Writes {
     const db = byKey(platform)
     writes = {
       intend: together(async (businessId, intents: Intent[]) => {
-        const intended = new Map((await writeIntents(db, businessId, intents)).map(one => [one.id, one]))
+        const written = await writeIntents(db, businessId, intents).catch(error => {
+          // Someone deleted one of the contacts meanwhile: nothing was written, and the next look does not find it.
+          if (!isContactGone(error)) throw error
+          return writeIntents(db, businessId, intents)
+        })
+        const intended = new Map(written.map(one => [one.id, one]))
         return intents.map(intent => intended.get(intent.id))
       }, options),
       recordAccepted: together(async (businessId, accepted: Acceptance[]) => {

@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { auditChat } from '../../src/chat/audit.ts'
+import { stepBroadcasts } from '../../src/chat/broadcasts/loops.ts'
+import { type TestBusiness, type World, world } from '../world.ts'
+import { approvedTemplate, countMessages, expectRefused, settle } from './chat-shop.ts'
+
+let w: World
+let shop: TestBusiness
+beforeAll(async () => {
+  w = await world()
+})
+afterAll(() => w.close())
+beforeEach(async () => {
+  shop = await w.business()
+})
+
+const mobile = '14155550100'
+const add = async (more: object = {}) =>
+  (await shop.chat.post('/contacts', { mobile, name: 'Ann', list: ['All'], ...more })).body.data.createdContacts[0]
+const write = async (text: string) => {
+  await shop.chat.post('/sandbox/messages', { from: mobile, message: { type: 'text', text: { body: text } } })
+  await settle(w, shop)
+}
+const say = (to = mobile) => shop.chat.post('/messages', { type: 'text', to, text: 'Hello' })
+
+describe('DELETE /contacts/{id}', () => {
+  test('takes everything with it that is kept about the person', async () => {
+    const contact = await add()
+    await write('Good morning')
+    expect((await say()).status).toBe(200)
+    await write('STOP')
+    await settle(w, shop)
+    const deleted = await shop.chat.delete(`/contacts/${contact._id}`)
+    expect(deleted.status, deleted.text).toBe(200)
+    expect(deleted.body.data).toMatchObject({ _id: contact._id, name: 'Ann', mobile, list: ['All'] })
+    for (const path of [`/contacts/${contact._id}`, `/conversations/${contact._id}/messages`])
+      expectRefused(await shop.chat.get(path), 404)
+    expectRefused(await shop.chat.delete(`/contacts/${contact._id}`), 404)
+    expect((await shop.chat.get('/contacts/')).body.data.total).toBe(0)
+    expect((await shop.chat.get('/conversations')).body.data.total).toBe(0)
+    const kept = await w.db<{ count: number }[]>`
+      select (select count(*) from chat_message where business_id = ${shop.id})
+        + (select count(*) from chat_consent where business_id = ${shop.id})
+        + (select count(*) from chat_identity where business_id = ${shop.id}) as count`
+    expect(Number(kept[0]!.count)).toBe(0)
+    expect(await auditChat(w.platform, shop.id)).toEqual([])
+    const events = (await shop.account.get('/events?types=contact_delete')).body.data.events
+    expect(events.map((event: { data: object }) => event.data)).toEqual([deleted.body.data])
+  })
+
+  test('who writes again is a new contact', async () => {
+    const contact = await add()
+    await shop.chat.delete(`/contacts/${contact._id}`)
+    await write('Me again')
+    const [again] = (await shop.chat.get('/contacts/')).body.data.contacts
+    expect(again).toMatchObject({ mobile, source: 'wa' })
+    expect(again._id).not.toBe(contact._id)
+    expect(await auditChat(w.platform, shop.id)).toEqual([])
+  })
+
+  test('broadcasts keep their counts; what was not sent yet is not sent any more', async () => {
+    await approvedTemplate(w, shop, { name: 'ad', components: [{ type: 'BODY', text: 'Hi there' }] })
+    const people = Array.from({ length: 300 }, (_, i) => ({ mobile: 14150000000 + i, list: ['All'] }))
+    await shop.chat.post('/contacts', people)
+    const { _id } = (await shop.chat.post('/broadcasts', { name: 'B', templateName: 'ad', lists: ['All'] })).body.data
+    const report = async () => (await shop.chat.get(`/broadcasts/${_id}`)).body.data.report
+    await stepBroadcasts(w.platform)
+    await settle(w, shop)
+    await shop.chat.post(`/broadcasts/${_id}/pause`)
+    expect(await report()).toMatchObject({ audience: 300, read: 200, queued: 100 })
+    const rows = await w.db<{ id: string; status: string }[]>`
+      select distinct on (status) conversation_id as id, status from chat_message where business_id = ${shop.id}`
+    expect(rows.map(row => row.status).sort()).toEqual(['queued', 'read'])
+    for (const { id } of rows) expect((await shop.chat.delete(`/contacts/${id}`)).status).toBe(200)
+    expect(await report()).toMatchObject({ audience: 300, read: 200, queued: 99, cancelled: 1 })
+    await shop.chat.post(`/broadcasts/${_id}/resume`)
+    while ((await stepBroadcasts(w.platform)) > 0);
+    await settle(w, shop)
+    expect(await report()).toMatchObject({ audience: 300, read: 299, queued: 0, cancelled: 1 })
+    expect(await countMessages(w, shop)).toBe(298)
+    expect(await auditChat(w.platform, shop.id)).toEqual([])
+  })
+
+  test('not while a message is on its way', async () => {
+    const contact = await add()
+    await write('Hello')
+    await say()
+    await w.db`
+      update chat_message set status = 'sending', lease_until = now() + interval '20 seconds'
+      where business_id = ${shop.id} and direction = 'out'`
+    const refused = await shop.chat.delete(`/contacts/${contact._id}`)
+    expectRefused(refused, 409)
+    expect(refused.body.code).toBe('contact_busy')
+    await w.db`update chat_message set lease_until = now() where business_id = ${shop.id} and direction = 'out'`
+    expect((await shop.chat.delete(`/contacts/${contact._id}`)).status).toBe(200)
+  })
+
+  test('while messages come and go at the same moment: each is refused or done, and all counts are right', async () => {
+    for (let round = 0; round < 15; round++) {
+      const [contact] = (await shop.chat.get('/contacts/')).body.data.contacts
+      const { _id } = contact ?? (await add())
+      const answers = await Promise.all([
+        say(),
+        shop.chat.post(`/conversations/${_id}/messages`, { type: 'text', text: 'Reply' }),
+        shop.chat.delete(`/contacts/${_id}`),
+        shop.chat.put(`/contacts/${_id}`, { name: `N${round}` }),
+        shop.chat.post('/contacts?onDuplicate=overwrite', [{ mobile, name: 'Over' }]),
+        say('14155550199'),
+      ])
+      for (const answer of answers) expect([200, 404, 409, 422], answer.text).toContain(answer.status)
+      await write('Hello')
+    }
+    expect(await auditChat(w.platform, shop.id)).toEqual([])
+  })
+
+  test('a message whose contact goes while it is being written goes to a new one; a reply has nobody any more', async () => {
+    await approvedTemplate(w, shop, { name: 'hello', components: [{ type: 'BODY', text: 'Hi there' }] })
+    for (const send of [
+      (_: string) => shop.chat.post('/messages', { type: 'template', to: mobile, templateName: 'hello' }),
+      (id: string) => shop.chat.post(`/conversations/${id}/messages`, { type: 'template', templateName: 'hello' }),
+    ]) {
+      const { _id } = await add({ mobile })
+      let sending: ReturnType<typeof send> | undefined
+      await w.db.begin(async tx => {
+        await tx`delete from chat_contact where business_id = ${shop.id} and id = ${_id}`
+        sending = send(_id)
+        await expect
+          .poll(async () => (await w.db`select 1 from pg_locks where not granted`).length, { timeout: 10_000 })
+          .toBeGreaterThan(0)
+      })
+      const answer = (await sending)!
+      if (answer.status === 200) {
+        expect(answer.body.data.chatId).not.toBe(_id)
+        expect((await shop.chat.delete(`/contacts/${answer.body.data.chatId}`)).status).toBe(200)
+      } else expectRefused(answer, 404)
+    }
+  })
+
+  test('another business and nobody: 404 alike', async () => {
+    const contact = await add()
+    const other = await w.business()
+    for (const id of [contact._id, '000000000000000000000000'])
+      expectRefused(await other.chat.delete(`/contacts/${id}`), 404)
+    expect((await shop.chat.get(`/contacts/${contact._id}`)).status).toBe(200)
+  })
+})
