@@ -23,10 +23,8 @@ export const Choice = <const T extends readonly string[]>(values: T, options: ob
 export const AnyObject = Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true })
 
 export const PageQuery = {
-  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000_000, description: 'first page is 1' })),
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1_000_000_000_000, description: 'at most 100; more is capped to 100' }),
-  ),
+  page: Type.Optional(Type.Integer({ minimum: 1, description: 'first page is 1' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, description: 'at most 100; more is capped to 100' })),
 }
 
 export const FailureSchema = Type.Object({

@@ -15,7 +15,17 @@ const options = {
 } as const
 const bodyAjv = new Ajv({ ...options, coerceTypes: false })
 const queryAjv = new Ajv({ ...options, coerceTypes: 'array' })
-for (const ajv of [bodyAjv, queryAjv]) (addFormats as unknown as (ajv: Ajv) => void)(ajv)
+for (const ajv of [bodyAjv, queryAjv]) {
+  ;(addFormats as unknown as (ajv: Ajv) => void)(ajv)
+  const { validate } = ajv.formats['date-time'] as { validate: (text: string) => boolean }
+  ajv.addFormat('date-time', text => validate(text) && isStorableTime(new Date(text)))
+}
+
+/** Neither what no Date can hold (a leap second, an offset of hours alone) nor a year that PostgreSQL reads differently. */
+export function isStorableTime(time: Date): boolean {
+  const year = time.getUTCFullYear()
+  return year >= 1 && year <= 9999
+}
 
 /**
  * Bodies keep their JSON types (and may be missing where their schema is optional); only what comes as text (query,
