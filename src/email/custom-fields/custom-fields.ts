@@ -107,6 +107,14 @@ function wrongType(type: CustomField['type'], value: unknown): string | undefine
   }
 }
 
+/** Whether a stored value is of this type, or of a field with the same key that was removed: only the first is shown. */
+export function mayBe(type: CustomField['type'], value: unknown): boolean {
+  if (type === 'number' || type === 'boolean') return typeof value === type
+  if (typeof value !== 'string') return false
+  if (type === 'date') return /^\d{4}-\d{2}-\d{2}$/.test(value)
+  return type === 'text' || /^https?:\/\//i.test(value)
+}
+
 export function isLocalDate(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text.startsWith('0000')) return false
   const parsed = new Date(`${text}T00:00:00Z`)

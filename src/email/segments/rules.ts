@@ -1,5 +1,6 @@
 import { badRequest, type FieldError } from '../../platform/problem.ts'
-import type { FieldDefinition } from '../custom-fields/custom-fields.ts'
+import { isStorableTime } from '../../platform/validation.ts'
+import { type FieldDefinition, isLocalDate } from '../custom-fields/custom-fields.ts'
 
 /**
  * A segment is a tree: a group matches when all, any or none of its conditions do; a condition compares one field.
@@ -145,6 +146,10 @@ export function readRules(given: unknown, customFields: readonly FieldDefinition
   return group
 }
 
+/** Where a date or time of a condition begins; without a zone it is in UTC. */
+export const startOf = (text: string) =>
+  new Date(text.length === 10 || /(Z|[+-]\d{2}:?\d{2})$/.test(text) ? text : `${text}Z`)
+
 type Fault = (field: string, message: string) => void
 
 function readCondition(
@@ -174,7 +179,10 @@ const isText = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= maxTextLength && value.isWellFormed()
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Math.abs(value) <= 1e15
 const isMoment = (value: unknown) =>
-  isText(value) && /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:?\d{2})?)?$/.test(value) && !Number.isNaN(Date.parse(value))
+  isText(value) &&
+  /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:?\d{2})?)?$/.test(value) &&
+  isLocalDate(value.slice(0, 10)) &&
+  isStorableTime(startOf(value))
 const isArrayOf = (value: unknown, check: (item: unknown) => boolean) =>
   Array.isArray(value) && value.length >= 1 && value.length <= maxValues && value.every(check)
 

@@ -1,7 +1,7 @@
 import type { PendingQuery, Row } from 'postgres'
 import type { Db } from '../../platform/database.ts'
 import type { FieldDefinition } from '../custom-fields/custom-fields.ts'
-import { type Condition, customKey, type FieldType, type Group, isGroup, typeOfField } from './rules.ts'
+import { type Condition, customKey, type FieldType, type Group, isGroup, startOf, typeOfField } from './rules.ts'
 
 type Fragment = PendingQuery<Row[]>
 
@@ -27,13 +27,19 @@ function leaf(db: Db, context: RuleContext, rule: Condition): Fragment {
   if (!type) return rule.operator === 'is_not_set' ? db`true` : db`false`
   if (type === 'set') return setLeaf(db, context, rule)
   const value = fieldValue(db, context, rule.field, type)
-  if (rule.operator === 'is_set') return type === 'text' ? db`${value} <> ''` : db`${value} is not null`
-  if (rule.operator === 'is_not_set') return type === 'text' ? db`coalesce(${value}, '') = ''` : db`${value} is null`
+  if (rule.operator === 'is_set') return isKnown(db, rule.field, type, value)
+  if (rule.operator === 'is_not_set') return db`not coalesce(${isKnown(db, rule.field, type, value)}, false)`
   if (rule.operator === 'not_equals')
     return db`not coalesce(${compare(db, context, type, value, { ...rule, operator: 'equals' })}, false)`
   if (rule.operator === 'not_in')
     return db`not coalesce(${compare(db, context, type, value, { ...rule, operator: 'in' })}, false)`
   return compare(db, context, type, value, rule)
+}
+
+/** Where nothing is known of a place it is shown, and compared, as the text "Not Specified", yet is not set. */
+function isKnown(db: Db, field: string, type: FieldType, value: Fragment): Fragment {
+  if (type !== 'text') return db`${value} is not null`
+  return field === 'country' || field === 'city' ? db`${value} not in ('', 'Not Specified')` : db`${value} <> ''`
 }
 
 const activityColumns: Record<string, string> = {
@@ -51,6 +57,8 @@ const rowColumns: Record<string, string> = {
   firstName: 'first_name',
   lastName: 'last_name',
   mobile: 'mobile',
+  country: 'country',
+  city: 'city',
   source: 'source',
   status: 'status',
   leadScore: 'lead_score',
@@ -61,7 +69,6 @@ const rowColumns: Record<string, string> = {
 function fieldValue(db: Db, context: RuleContext, field: string, type: FieldType): Fragment {
   const key = customKey(field)
   if (key !== undefined) return customValue(db, key, type)
-  if (field === 'country' || field === 'city') return db`nullif(s.${db(field)}, 'Not Specified')`
   if (field === 'dateOfBirth') return db`s.date_of_birth::timestamptz`
   if (field === 'isSuppressed')
     return db`exists (select 1 from email_suppression e where e.business_id = ${context.businessId} and e.address = lower(s.email))`
@@ -126,7 +133,7 @@ function compareDate(db: Db, { now }: RuleContext, value: Fragment, rule: Condit
     return db`${value} between ${since}::timestamptz and ${now}::timestamptz`
   }
   const text = String(rule.value)
-  const start = new Date(text.length === 10 || /(Z|[+-]\d{2}:?\d{2})$/.test(text) ? text : `${text}Z`)
+  const start = startOf(text)
   const end = new Date(start.getTime() + (text.length === 10 ? dayMs - 1 : 0))
   switch (rule.operator) {
     case 'before':

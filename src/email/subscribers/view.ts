@@ -1,7 +1,7 @@
 import type { Business } from '../../platform/business.ts'
 import { nowFor } from '../../platform/clock.ts'
 import type { Db } from '../../platform/database.ts'
-import { customFieldsOf } from '../custom-fields/custom-fields.ts'
+import { customFieldsOf, mayBe } from '../custom-fields/custom-fields.ts'
 import { historyOf } from './history.ts'
 import type { Subscriber, SubscriberKey } from './schema.ts'
 import * as store from './store.ts'
@@ -45,7 +45,9 @@ export function toSubscriber(reading: Reading, row: store.SubscriberRow): Subscr
     userId: reading.business.userId,
     businessId: reading.businessId,
     customFields: Object.fromEntries(
-      reading.customFields.flatMap(({ key }) => (key in customFields ? [[key, customFields[key]]] : [])),
+      reading.customFields.flatMap(({ key, type }) =>
+        Object.hasOwn(customFields, key) && mayBe(type, customFields[key]) ? [[key, customFields[key]]] : [],
+      ),
     ),
     campaignDetails: campaigns,
     activity: activity.map(([type, at, campaignId, machine]) => ({
