@@ -1,14 +1,12 @@
-import { sendAlong, type Tx } from '../platform/database.ts'
+import { type Statement, sendAlong, type Tx } from '../platform/database.ts'
 import { emit } from '../platform/events.ts'
 import { noteDue } from './clock/store.ts'
 import { type Context, eventOf } from './context.ts'
-import { inOneTrip, when } from './in-one-trip.ts'
 import type { InvoiceRow } from './invoices/store.ts'
 import * as invoices from './invoices/store.ts'
 import type { CreditNoteRow } from './invoices/store-credit.ts'
 import * as credit from './invoices/store-credit.ts'
-import { takeNumbers } from './invoices/store-numbers.ts'
-import { type LedgerAct, post } from './ledger/ledger.ts'
+import type { LedgerAct } from './ledger/ledger.ts'
 import type { LotRow, LotSpending } from './ledger/store.ts'
 import * as lots from './ledger/store.ts'
 import { assignCode } from './licenses/assign.ts'
@@ -22,7 +20,7 @@ import type { TransactionRow } from './transactions/store.ts'
 import * as transactions from './transactions/store.ts'
 
 /**
- * What acts leave behind: gathered while the rules compute, then written in one trip to the database and the one of COMMIT,
+ * What acts leave behind: gathered while the rules compute, then written in one trip to the database, that of COMMIT,
  * whatever the number of acts. A row that several acts change is written once, as the last of them left it.
  */
 export interface Deed {
@@ -49,11 +47,12 @@ export interface Deed {
   told: Telling[]
 }
 
-/** An event; what shows an invoice is made once its number is known. */
+/** An event; `word` stands in it for the number of an invoice that is issued now, which the database fills in. */
 export interface Telling {
   type: string
   objectId: string
-  data: object | ((numbers: ReadonlyMap<string, bigint>) => object)
+  data: object
+  numbered?: { invoiceId: string; word: string } | undefined
 }
 
 export const newDeed = (): Deed => ({
@@ -75,36 +74,35 @@ export const newDeed = (): Deed => ({
   told: [],
 })
 
-/** Invoices and events come second, because they show numbers, and numbers as late as possible, because others wait for them. */
+/**
+ * From the number on, every other invoice of the business waits for COMMIT: so it is taken in the database, on the way to
+ * COMMIT, after all that needs none. The program learns it with the end of the transaction.
+ */
 export async function write(tx: Tx, context: Context, deed: Deed): Promise<void> {
   const { business, now, source } = context
   for (const { productId, planId, id } of deed.activated)
     await assignCode(tx, business.id, { productId, planId, subscriptionId: id, now, source })
-  let first = 0n
-  await inOneTrip([
-    ...allButInvoices(tx, context, deed),
-    ...when(deed.issued.length > 0, async () => {
-      first = await takeNumbers(tx, business.id, deed.issued.length)
+  await sendAlong(tx, ...allButInvoices(tx, context, deed))
+  for (const id of deed.issued) {
+    const row = { ...deed.invoices.get(id)! }
+    deed.invoices.set(id, row)
+    const issuing = invoices.saveIssued(tx, business.id, row)
+    await sendAlong(tx, issuing)
+    issuing.then(
+      ([issued]) => {
+        row.number = issued!.number
+      },
+      () => {},
+    )
+  }
+  const events = deed.told.map(({ type, objectId, data, numbered }) => ({
+    ...eventOf(context, type, objectId, data),
+    ...(numbered && {
+      fill: { word: numbered.word, by: invoices.numberText(tx, business.id, numbered.invoiceId) },
     }),
-  ])
-  const numbers = new Map(deed.issued.map((id, i) => [id, first + BigInt(i)]))
-  for (const [id, number] of numbers) deed.invoices.set(id, { ...deed.invoices.get(id)!, number })
-  const settled = [...deed.invoices.values()].filter(row => !numbers.has(row.id))
-  const events = deed.told.map(({ type, objectId, data }) =>
-    eventOf(context, type, objectId, typeof data === 'function' ? data(numbers) : data),
-  )
-  // Sent along with COMMIT: from the numbers on, every other invoice of the business waits.
-  const saved = [
-    ...(isFew(settled)
-      ? settled.map(row => invoices.saveSettledOne(tx, business.id, row))
-      : [invoices.saveSettled(tx, business.id, settled)]),
-    ...deed.issued.map(id => invoices.saveInvoice(tx, business.id, deed.invoices.get(id)!)),
-  ]
-  await Promise.all([
-    ...saved.map(statement => sendAlong(tx, statement)),
-    emit(tx, ...events),
-    noteMrr(tx, context, [...deed.subscriptions.keys()]),
-  ])
+  }))
+  await emit(tx, ...events)
+  await noteMrr(tx, context, [...deed.subscriptions.keys()])
 }
 
 /** Each by a statement of its own in the same trip: cheaper, because simpler, than one for many. */
@@ -116,36 +114,30 @@ const withSpent = (lot: LotRow, spendings: readonly LotSpending[]): LotRow => ({
   usedMinor: lot.usedMinor + sum(spendings.filter(one => one.lotId === lot.id).map(one => one.amountMinor)),
 })
 
-function allButInvoices(tx: Tx, { business, now }: Context, deed: Deed): (() => PromiseLike<unknown>)[] {
+function allButInvoices(tx: Tx, { business, now }: Context, deed: Deed): Statement[] {
   const { id } = business
   const paid = [...deed.transactions.values()]
+  const settled = [...deed.invoices.values()].filter(row => !deed.issued.includes(row.id))
+  const made = deed.lots.map(lot => withSpent(lot, deed.spendings))
   return [
     ...(isFew(paid)
-      ? paid.map(row => () => transactions.saveTransaction(tx, id, row))
-      : [() => transactions.saveTransactions(tx, id, paid)]),
-    ...deed.notes.flatMap(note => [
-      () => credit.creditLines(tx, id, note.lines),
-      () => credit.insertCreditNote(tx, id, note),
-    ]),
-    () => post(tx, id, deed.acts),
-    ...when(deed.lots.length > 0, () =>
-      lots.insertLots(
-        tx,
-        id,
-        deed.lots.map(lot => withSpent(lot, deed.spendings)),
-      ),
+      ? paid.map(row => transactions.saveTransaction(tx, id, row))
+      : [transactions.saveTransactions(tx, id, paid)]),
+    ...deed.notes.flatMap(note => [...credit.creditLines(tx, id, note.lines), credit.insertCreditNote(tx, id, note)]),
+    ...lots.insertActs(tx, id, deed.acts),
+    ...lots.insertLots(tx, id, made),
+    ...lots.spendLots(tx, id, deed.spendings, { made: deed.lots }),
+    ...lots.spendLots(tx, id, deed.heldSpendings, { reserved: true }),
+    ...lots.reserveLots(tx, id, deed.released, -1),
+    ...[...deed.subscriptions.values()].map(row => subscriptions.saveSubscription(tx, id, row)),
+    ...[...deed.addons].flatMap(([subscriptionId, addons]) =>
+      subscriptions.replaceAddons(tx, id, subscriptionId, addons),
     ),
-    ...when(deed.spendings.length > 0, () => lots.spendLots(tx, id, deed.spendings, { made: deed.lots })),
-    ...when(deed.heldSpendings.length > 0, () => lots.spendLots(tx, id, deed.heldSpendings, { reserved: true })),
-    ...when(deed.released.length > 0, () => lots.reserveLots(tx, id, deed.released, -1)),
-    ...[...deed.subscriptions.values()].map(row => () => subscriptions.saveSubscription(tx, id, row)),
-    ...[...deed.addons].map(
-      ([subscriptionId, addons]) =>
-        () =>
-          subscriptions.replaceAddons(tx, id, subscriptionId, addons),
-    ),
-    ...deed.changes.map(change => () => changes.setChangeState(tx, id, change, now)),
-    ...deed.coupons.map(couponId => () => subscriptions.releaseCoupon(tx, id, couponId)),
-    ...when(deed.checkAt !== undefined && !business.testMode, () => noteDue(tx, id, deed.checkAt!)),
+    ...deed.changes.map(change => changes.setChangeState(tx, id, change, now)),
+    ...deed.coupons.map(couponId => subscriptions.releaseCoupon(tx, id, couponId)),
+    ...(deed.checkAt !== undefined && !business.testMode ? [noteDue(tx, id, deed.checkAt)] : []),
+    ...(isFew(settled)
+      ? settled.map(row => invoices.saveSettledOne(tx, id, row))
+      : [invoices.saveSettled(tx, id, settled)]),
   ]
 }

@@ -1,4 +1,5 @@
 import type { Tx } from '../platform/database.ts'
+import { newId } from '../platform/ids.ts'
 import { addonsByIds } from './addons/addons.ts'
 import type { Context } from './context.ts'
 import { couponsByIds } from './coupons/coupons.ts'
@@ -127,13 +128,16 @@ export function tellSubscription({ deed, around }: Scene, types: readonly string
 
 /** Invoice events are ordered with those of their subscription. */
 export function tellInvoice({ deed, around }: Scene, type: string, row: InvoiceRow): void {
+  const numbered = deed.issued.includes(row.id) ? { invoiceId: row.id, word: newId() } : undefined
   deed.told.push({
     type,
     objectId: row.subscriptionId,
-    data: numbers => ({
-      ...showInvoiceWith({ ...row, number: numbers.get(row.id) ?? row.number }, keptSubscription(row, around)),
+    data: {
+      ...showInvoiceWith(row, keptSubscription(row, around)),
+      ...(numbered && { invoice_id: numbered.word }),
       customer: showCustomer(around.customers.get(row.customerId)!, null),
-    }),
+    },
+    numbered,
   })
 }
 

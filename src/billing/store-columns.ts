@@ -1,4 +1,4 @@
-import type { Db, Tx } from '../platform/database.ts'
+import type { Db, Statement, Tx } from '../platform/database.ts'
 import { isoText } from './dates.ts'
 
 /**
@@ -27,11 +27,18 @@ export const column = (db: Db, type: ColumnType, values: readonly unknown[]) =>
 /** What goes into each column of a table, besides the business. `said` is a text of people. */
 export type Columns<Row> = Record<string, [type: ColumnType | 'said', of: (row: Row) => unknown]>
 
+/** The statement that inserts rows of this table; none where there are no rows. */
+export function inserter<Row>(table: string, columns: Columns<Row>) {
+  const insert = insertReturning(table, columns)
+  return (tx: Tx, businessId: string, rows: readonly Row[]): Statement[] =>
+    rows.length > 0 ? [insert(tx, businessId, rows)] : []
+}
+
 /**
  * A statement that inserts rows of this table: a few by their values, which costs the database least for each, many
  * column by column. `rest` is what follows, such as `on conflict … do nothing returning id`.
  */
-export function inserter<Row>(table: string, columns: Columns<Row>, rest = '') {
+export function insertReturning<Row>(table: string, columns: Columns<Row>, rest = '') {
   const each = Object.values(columns)
   const head = `insert into ${table} (business_id, ${Object.keys(columns).join(', ')})`
   const lists = each.map(([type], i) => (type === 'said' ? `$${i + 2}::text[]` : listOf(i + 2, type)))

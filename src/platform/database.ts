@@ -129,14 +129,22 @@ function survivingBegin(begin: Begin): Begin {
 
 const alongKey = Symbol('sent along')
 
+/** Written, not sent yet. */
+export interface Statement extends PromiseLike<unknown> {
+  execute(): Promise<unknown>
+}
+/** A part of another statement. */
+export type Fragment = postgres.PendingQuery<postgres.Row[]>
+
 /**
- * For a statement whose answer nobody needs: it is sent without waiting, and travels with the statements after it, at best with
- * COMMIT. It fails the transaction as an awaited one does: `begin` answers only when all of them are known to have worked.
+ * For statements whose answers nobody needs: they are sent in this order without waiting, and travel with those after them, at best
+ * with COMMIT. They fail the transaction as awaited ones do: `begin` answers only when all of them are known to have worked.
  */
-export async function sendAlong(tx: Tx, statement: postgres.PendingQuery<postgres.Row[]>): Promise<void> {
+export async function sendAlong(tx: Tx, ...statements: readonly Statement[]): Promise<void> {
   const along = (tx as unknown as { [alongKey]?: Promise<unknown>[] })[alongKey]
-  if (along) along.push(statement.execute())
-  else await statement
+  for (const statement of statements)
+    if (along) along.push(statement.execute())
+    else await statement
 }
 
 export const first = <T>(rows: readonly T[]): T | undefined => rows[0]

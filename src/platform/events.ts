@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { sendAlong, type Tx } from './database.ts'
+import { type Fragment, sendAlong, type Tx } from './database.ts'
 import { newIds } from './ids.ts'
 
 /** Who caused it: a person on a page, the passing of time, a call of the API, the dashboard, or the outside world telling us. */
@@ -16,6 +16,8 @@ export interface NewEvent {
   data: object
   /** `data` in JSON, where the caller has it: who tells thousands at once puts them together from parts */
   json?: string
+  /** a word in `data` for what only the database knows yet, such as a number that this transaction takes, and what answers it there */
+  fill?: { word: string; by: Fragment }
   at?: Date
 }
 
@@ -53,24 +55,27 @@ export async function emit(tx: Tx, ...events: NewEvent[]): Promise<void> {
   if (events.length === 0) return
   const ids = newIds(events.length)
   const now = new Date()
+  const jsonOf = (event: NewEvent) => event.json ?? JSON.stringify(event.data)
+  const fills = events.flatMap(event => event.fill ?? [])
+  const filled = (json: string) =>
+    fills.reduce((text, { word, by }) => tx`replace(${text}, ${word}, (${by}))`, tx`${json}::text`)
   if (events.length === 1) {
-    const { businessId, type, source, objectId, data, at = now } = events[0]!
+    const { businessId, type, source, objectId, at = now } = events[0]!
     return sendAlong(
       tx,
       tx`
       insert into event (business_id, id, type, source, object_id, data, created_at)
-      values (${businessId}, ${ids[0]!}, ${type}, ${source}, ${objectId}, ${JSON.stringify(data)}::text::json, ${at})`,
+      values (${businessId}, ${ids[0]!}, ${type}, ${source}, ${objectId}, ${filled(jsonOf(events[0]!))}::json, ${at})`,
     )
   }
   const column = (of: (event: NewEvent) => string) => events.map(of)
-  const jsonOf = (event: NewEvent) => event.json ?? JSON.stringify(event.data)
   await sendAlong(
     tx,
     tx`
     insert into event (business_id, id, type, source, object_id, data, created_at)
     select * from unnest(${column(event => event.businessId)}::text[], ${ids}::text[], ${column(event => event.type)}::text[],
       ${column(event => event.source)}::text[], ${column(event => event.objectId)}::text[],
-      string_to_array(${column(jsonOf).join('\n')}::text, E'\n')::json[],
+      string_to_array(${filled(column(jsonOf).join('\n'))}, E'\n')::json[],
       ${column(event => (event.at ?? now).toISOString())}::text[]::timestamptz[])`,
   )
 }

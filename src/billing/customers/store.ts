@@ -1,7 +1,7 @@
 import { type Db, first, only, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { Page } from '../envelope.ts'
-import { among } from '../store-among.ts'
+import { among, type Id } from '../store-among.ts'
 import { countRows } from '../store-count.ts'
 import type { Address } from './schema.ts'
 
@@ -59,11 +59,10 @@ export const customersByIds = (db: Db, businessId: string, ids: readonly string[
   select ${columns(db)} from billing_customer where business_id = ${businessId} and id ${among(db, ids)}`
 
 /** Whose subscription it is; found in the same trip in which the subscription is locked. */
-export const customerOf = (db: Db, businessId: string, subscriptionId: string) =>
+/** Even if it is deleted. */
+export const findAnyCustomer = (db: Db, businessId: string, id: Id) =>
   db<CustomerRow[]>`
-  select ${columns(db)} from billing_customer
-  where business_id = ${businessId} and id = (select customer_id from billing_subscription
-    where business_id = ${businessId} and id = ${subscriptionId})`.then(first)
+  select ${columns(db)} from billing_customer where business_id = ${businessId} and id = ${id}`.then(first)
 
 export const findCustomerByEmail = (db: Db, businessId: string, email: string) =>
   db<CustomerRow[]>`

@@ -1,10 +1,9 @@
-import type { Tx } from '../../platform/database.ts'
+import type { Statement, Tx } from '../../platform/database.ts'
 import { newId } from '../../platform/ids.ts'
 import type { CustomerRow } from '../customers/store.ts'
 import { dueMoment, type LocalDate, localDate, type PaymentTerm } from '../dates.ts'
 import { showPercent } from '../fields.ts'
-import { invoiceAccounts, type LedgerAct, post } from '../ledger/ledger.ts'
-import * as lots from '../ledger/store.ts'
+import { invoiceAccounts, type LedgerAct } from '../ledger/ledger.ts'
 import { majorText, sum, toMajor } from '../money.ts'
 import { type Scene, saveInvoice } from '../scene.ts'
 import type { LotUse } from '../subscriptions/proration.ts'
@@ -15,7 +14,6 @@ import type { CreditNote, TaxApply } from './schema.ts'
 import type { KeptSubscription } from './show.ts'
 import type { InvoiceRow } from './store.ts'
 import * as store from './store.ts'
-import { takeNumbers } from './store-numbers.ts'
 
 /**
  * An invoice is a draft (`pending`, without number, nothing posted) or issued (`sent` or at once `paid`). The number
@@ -147,42 +145,10 @@ export const issueAct = (invoice: NewInvoice, at: Date): LedgerAct => {
   }
 }
 
-/** Writes issued invoices with lines, credit and postings: a few statements for any number of them. The numbers come last, because everyone else waits for them. */
-export async function writeIssued(
-  tx: Tx,
-  businessId: string,
-  invoices: readonly NewInvoice[],
-  now: Date,
-): Promise<InvoiceRow[]> {
-  if (invoices.length === 0) return []
-  const spendings = invoices.flatMap(({ row, uses }) =>
-    uses.map(use => ({ lotId: use.lotId, invoiceId: row.id, amountMinor: use.amountMinor })),
-  )
-  await Promise.all([
-    store.insertLines(
-      tx,
-      businessId,
-      invoices.flatMap(invoice => invoice.lines),
-    ),
-    spendings.length > 0 && lots.spendLots(tx, businessId, spendings),
-    post(
-      tx,
-      businessId,
-      invoices.map(invoice => issueAct(invoice, now)),
-    ),
-  ])
-  const first = await takeNumbers(tx, businessId, invoices.length)
-  const rows = invoices.map(({ row }, i) => issued(row, first + BigInt(i), now))
-  await store.insertInvoices(tx, businessId, rows)
-  return rows
-}
-
-export async function writeDraft(tx: Tx, businessId: string, invoice: NewInvoice): Promise<void> {
-  await Promise.all([
-    store.insertInvoices(tx, businessId, [invoice.row]),
-    store.insertLines(tx, businessId, invoice.lines),
-  ])
-}
+export const writeDraft = (tx: Tx, businessId: string, { row, lines }: NewInvoice): Statement[] => [
+  ...store.insertInvoices(tx, businessId, [row]),
+  ...store.insertLines(tx, businessId, lines),
+]
 
 /** A stored draft becomes an invoice; of the lots it counts on, some were held for it when it was drafted. */
 export function issueDraft(

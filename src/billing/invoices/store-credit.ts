@@ -9,15 +9,13 @@ export interface LineCrediting {
 }
 
 export const creditLines = (tx: Tx, businessId: string, credits: readonly LineCrediting[], sign: 1 | -1 = 1) =>
-  Promise.all(
-    credits.map(
-      credit => tx`
-      update billing_invoice_line
-      set credited_net_minor = credited_net_minor + ${BigInt(sign) * credit.netMinor},
-        credited_tax_minor = credited_tax_minor + ${BigInt(sign) * credit.taxMinor}
-      where business_id = ${businessId} and subscription_id = ${credit.subscriptionId}
-        and invoice_id = ${credit.invoiceId} and line_no = ${credit.lineNo}`,
-    ),
+  credits.map(
+    credit => tx`
+    update billing_invoice_line
+    set credited_net_minor = credited_net_minor + ${BigInt(sign) * credit.netMinor},
+      credited_tax_minor = credited_tax_minor + ${BigInt(sign) * credit.taxMinor}
+    where business_id = ${businessId} and subscription_id = ${credit.subscriptionId}
+      and invoice_id = ${credit.invoiceId} and line_no = ${credit.lineNo}`,
   )
 
 export interface CreditNoteRow {

@@ -87,21 +87,14 @@ const wire: Record<keyof InvoiceRow, [column: string, kind: ColumnType]> = {
 const names = Object.keys(wire) as (keyof InvoiceRow)[]
 const selected = names.map(name => `${wire[name][0]} as "${name}"`).join(', ')
 const columns = (db: Db) => db.unsafe(selected)
-const insertRows = inserter<InvoiceRow | KeptInvoice>(
-  'billing_invoice',
-  Object.fromEntries(names.map(name => [wire[name][0], [wire[name][1], row => row[name]]])),
-)
 
 /** What is kept of the subscription may be given as the JSON that it is. */
 export type KeptInvoice = Omit<InvoiceRow, 'subscription'> & { subscription: string }
 
-export async function insertInvoices(
-  tx: Tx,
-  businessId: string,
-  rows: readonly (InvoiceRow | KeptInvoice)[],
-): Promise<void> {
-  if (rows.length > 0) await insertRows(tx, businessId, rows)
-}
+export const insertInvoices = inserter<InvoiceRow | KeptInvoice>(
+  'billing_invoice',
+  Object.fromEntries(names.map(name => [wire[name][0], [wire[name][1], row => row[name]]])),
+)
 
 export interface LineRow extends BillLine {
   subscriptionId: string
@@ -109,7 +102,7 @@ export interface LineRow extends BillLine {
   lineNo: number
 }
 
-const insertLineRows = inserter<LineRow>('billing_invoice_line', {
+export const insertLines = inserter<LineRow>('billing_invoice_line', {
   subscription_id: ['text', row => row.subscriptionId],
   invoice_id: ['text', row => row.invoiceId],
   line_no: ['int', row => row.lineNo],
@@ -126,12 +119,7 @@ const insertLineRows = inserter<LineRow>('billing_invoice_line', {
   end_date: ['date', row => row.end],
 })
 
-export async function insertLines(tx: Tx, businessId: string, rows: readonly LineRow[]): Promise<void> {
-  if (rows.length > 0) await insertLineRows(tx, businessId, rows)
-}
-
 const mutable = [
-  'number',
   'status',
   'dueMinor',
   'paidMinor',
@@ -149,15 +137,34 @@ const mutable = [
   'updatedAt',
 ] as const
 
-const saveSql = `update billing_invoice set ${mutable.map((name, i) => `${wire[name][0]} = $${i + 3}`).join(', ')}
-  where business_id = $1 and id = $2`
-
-export const saveInvoice = (tx: Tx, businessId: string, row: InvoiceRow) => {
-  const values = mutable.map(name =>
-    wire[name][1] === 'json' && row[name] !== null ? tx.json(row[name] as never) : row[name],
+const assigned = mutable.map((name, i) => `${wire[name][0]} = $${i + 3}`).join(', ')
+const saveSql = `update billing_invoice set ${assigned} where business_id = $1 and id = $2`
+const saveIssuedSql = `
+  with taken as (
+    insert into billing_invoice_counter (business_id, last_number) values ($1, 1)
+    on conflict (business_id) do update set last_number = billing_invoice_counter.last_number + 1
+    returning last_number
   )
-  return tx.unsafe<Record<string, unknown>[]>(saveSql, [businessId, row.id, ...values] as never, { prepare: true })
+  update billing_invoice set ${assigned}, number = taken.last_number from taken
+  where billing_invoice.business_id = $1 and id = $2 returning number`
+
+const saving = <Row extends object>(sql: string) => {
+  return (tx: Tx, businessId: string, row: InvoiceRow) => {
+    const values = mutable.map(name =>
+      wire[name][1] === 'json' && row[name] !== null ? tx.json(row[name] as never) : row[name],
+    )
+    return tx.unsafe<Row[]>(sql, [businessId, row.id, ...values] as never, { prepare: true })
+  }
 }
+
+export const saveInvoice = saving(saveSql)
+
+/** A draft is issued: it takes the next number, and everyone else who needs one waits for the commit. */
+export const saveIssued = saving<{ number: bigint }>(saveIssuedSql)
+
+/** The number as it is shown, to be asked for within another statement. */
+export const numberText = (tx: Tx, businessId: string, id: string) => tx`
+  select 'INV-' || number from billing_invoice where business_id = ${businessId} and id = ${id}`
 
 /** What payments, credits and retries change. */
 export const saveSettledOne = (tx: Tx, businessId: string, row: InvoiceRow) => tx`

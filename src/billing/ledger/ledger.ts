@@ -1,4 +1,4 @@
-import type { Tx } from '../../platform/database.ts'
+import { sendAlong, type Tx } from '../../platform/database.ts'
 import { min } from '../money.ts'
 import * as store from './store.ts'
 
@@ -32,9 +32,8 @@ export interface Accounts {
   writeOff?: bigint
 }
 
-export async function post(tx: Tx, businessId: string, acts: readonly LedgerAct[]): Promise<void> {
-  if (acts.length > 0) await store.insertActs(tx, businessId, acts)
-}
+export const post = (tx: Tx, businessId: string, acts: readonly LedgerAct[]): Promise<void> =>
+  sendAlong(tx, ...store.insertActs(tx, businessId, acts))
 
 /** Invoice issued, with the credit it used up, and the service of the period before counted as delivered. */
 export const invoiceAccounts = (invoice: {

@@ -1,4 +1,4 @@
-import type { Db, Tx } from '../../platform/database.ts'
+import type { Db, Statement, Tx } from '../../platform/database.ts'
 import { among } from '../store-among.ts'
 import { inserter } from '../store-columns.ts'
 import type { LedgerAct } from './ledger.ts'
@@ -84,18 +84,17 @@ export const spendLots = (
   businessId: string,
   spendings: readonly LotSpending[],
   options: { reserved?: boolean; made?: readonly LotRow[] } = {},
-) =>
-  Promise.all([
-    insertUses(tx, businessId, spendings),
-    ...spendings
-      .filter(({ lotId }) => !options.made?.some(lot => lot.id === lotId))
-      .map(
-        ({ lotId, amountMinor }) => tx`
-      update billing_credit_lot set used_minor = used_minor + ${amountMinor},
-        reserved_minor = reserved_minor - ${options.reserved ? amountMinor : 0n}
-      where business_id = ${businessId} and id = ${lotId}`,
-      ),
-  ])
+): Statement[] => [
+  ...insertUses(tx, businessId, spendings),
+  ...spendings
+    .filter(({ lotId }) => !options.made?.some(lot => lot.id === lotId))
+    .map(
+      ({ lotId, amountMinor }) => tx`
+    update billing_credit_lot set used_minor = used_minor + ${amountMinor},
+      reserved_minor = reserved_minor - ${options.reserved ? amountMinor : 0n}
+    where business_id = ${businessId} and id = ${lotId}`,
+    ),
+]
 
 /** Holds (or, with a negative sign, lets go) parts of lots for a change whose card is being charged. */
 export const reserveLots = (
@@ -103,8 +102,9 @@ export const reserveLots = (
   businessId: string,
   parts: readonly { lotId: string; amountMinor: bigint }[],
   sign: 1 | -1,
-) => tx`
-  update billing_credit_lot lot set reserved_minor = reserved_minor + ${sign} * part.amount
-  from unnest(${parts.map(part => part.lotId)}::text[], ${parts.map(part => String(part.amountMinor))}::int8[])
-    as part (lot_id, amount)
-  where lot.business_id = ${businessId} and lot.id = part.lot_id`
+) =>
+  parts.map(
+    ({ lotId, amountMinor }) => tx`
+    update billing_credit_lot set reserved_minor = reserved_minor + ${BigInt(sign) * amountMinor}
+    where business_id = ${businessId} and id = ${lotId}`,
+  )

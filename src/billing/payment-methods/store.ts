@@ -1,5 +1,5 @@
 import { type Db, first } from '../../platform/database.ts'
-import { among } from '../store-among.ts'
+import { among, type Id } from '../store-among.ts'
 
 export interface MethodRow {
   id: string
@@ -25,7 +25,7 @@ export const insertMethod = (db: Db, businessId: string, row: MethodRow) => db`
   values (${businessId}, ${row.id}, ${row.customerId}, ${row.gateway}, ${row.gatewayMethod}, ${row.gatewayCustomer},
     ${row.brand}, ${row.last4}, ${row.expMonth}, ${row.expYear}, ${row.createdAt}, ${row.updatedAt})`
 
-export const findMethod = (db: Db, businessId: string, id: string) =>
+export const findMethod = (db: Db, businessId: string, id: Id) =>
   db<MethodRow[]>`
   select ${columns(db)} from billing_payment_method
   where business_id = ${businessId} and id = ${id} and deleted_at is null`.then(first)

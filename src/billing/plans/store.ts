@@ -1,7 +1,7 @@
 import { type Db, first, only, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { Page } from '../envelope.ts'
-import { among } from '../store-among.ts'
+import { among, type Id } from '../store-among.ts'
 import { countRows } from '../store-count.ts'
 
 export interface PlanRow {
@@ -81,6 +81,11 @@ export const findPlan = (db: Db, businessId: string, id: string) =>
   db<PlanRow[]>`
   select ${columns(db)} from billing_plan
   where business_id = ${businessId} and id = ${id} and deleted_at is null`.then(first)
+
+/** Even if it is deleted, for what was sold before. */
+export const findSoldPlan = (db: Db, businessId: string, id: Id) =>
+  db<PlanRow[]>`
+  select ${columns(db)} from billing_plan where business_id = ${businessId} and id = ${id}`.then(first)
 
 /** Also deleted ones, for what was sold before. */
 export const plansByIds = (db: Db, businessId: string, ids: readonly string[]) => db<PlanRow[]>`

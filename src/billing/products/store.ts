@@ -1,7 +1,7 @@
 import { type Db, first, only, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { Page } from '../envelope.ts'
-import { among } from '../store-among.ts'
+import { among, type Id } from '../store-among.ts'
 import { countRows } from '../store-count.ts'
 
 export interface ProductRow {
@@ -38,7 +38,7 @@ export const lockProduct = (tx: Tx, businessId: string, id: string) =>
   select ${columns(tx)} from billing_product
   where business_id = ${businessId} and id = ${id} and deleted_at is null for update`.then(first)
 
-export const shareProduct = (tx: Tx, businessId: string, id: string) =>
+export const shareProduct = (tx: Tx, businessId: string, id: Id) =>
   tx<ProductRow[]>`
   select ${columns(tx)} from billing_product
   where business_id = ${businessId} and id = ${id} and deleted_at is null for share`.then(first)

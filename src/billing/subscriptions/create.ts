@@ -1,4 +1,4 @@
-import { isUniqueViolation, type Tx } from '../../platform/database.ts'
+import { isUniqueViolation, sendAlong, type Tx } from '../../platform/database.ts'
 import { newId } from '../../platform/ids.ts'
 import { invalidField, outcomeUnknown, paymentRequired, unprocessable } from '../../platform/problem.ts'
 import { getAddons } from '../addons/addons.ts'
@@ -189,7 +189,7 @@ async function insert(tx: Tx, context: Context, sale: Order): Promise<Transactio
     } catch (error) {
       throw isUniqueViolation(error, 'billing_subscription_key') ? keyInUse() : error
     }
-    await store.replaceAddons(tx, business.id, made.id, madeAddons)
+    await sendAlong(tx, ...store.replaceAddons(tx, business.id, made.id, madeAddons))
     await tellSubscription(tx, context, ['subscription_create'], made)
   }
   if (row.status !== 'pending') {
@@ -206,7 +206,7 @@ async function insert(tx: Tx, context: Context, sale: Order): Promise<Transactio
     return undefined
   }
   await save(row, purchase.addons)
-  await writeDraft(tx, business.id, purchase.invoice)
+  await sendAlong(tx, ...writeDraft(tx, business.id, purchase.invoice))
   await tellInvoices(tx, context, 'invoice_pending', [purchase.invoice.row])
   return openPayment(tx, business.id, purchase.invoice.row, { method: method!, now })
 }

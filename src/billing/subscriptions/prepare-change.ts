@@ -5,7 +5,7 @@ import type { Context } from '../context.ts'
 import { couponsByIds } from '../coupons/coupons.ts'
 import { findUsableCoupon, redeemCoupon } from '../coupons/redeem.ts'
 import type { CouponRow } from '../coupons/store.ts'
-import type { CustomerRow } from '../customers/store.ts'
+import { type CustomerRow, findAnyCustomer } from '../customers/store.ts'
 import { type LocalDate, localDate } from '../dates.ts'
 import type { TaxRate } from '../invoices/bill.ts'
 import { draftInvoice, type NewInvoice } from '../invoices/issue.ts'
@@ -15,7 +15,6 @@ import * as lots from '../ledger/store.ts'
 import { toMinor } from '../money.ts'
 import type { MethodRow } from '../payment-methods/store.ts'
 import * as methods from '../payment-methods/store.ts'
-import { plansByIds } from '../plans/plans.ts'
 import type { PlanRow } from '../plans/store.ts'
 import * as plans from '../plans/store.ts'
 import { type ProductRow, shareProduct } from '../products/store.ts'
@@ -83,42 +82,51 @@ export interface ChangeFacts {
   on: LocalDate
 }
 
-/** In one trip to the database. The product is held before its plan is read, so that the plan can't be deleted meanwhile. */
+/**
+ * Locks the subscription and reads everything around it in one trip to the database; a second one only for taxes and a coupon. The
+ * product is held before its plan is read, so that the plan can't be deleted meanwhile. 'due' where a step of its own time comes first.
+ */
 export async function lookUp(
   tx: Tx,
   context: Context,
-  { row, customer }: { row: SubscriptionRow; customer: CustomerRow },
-  request: PlanChangeRequest,
-): Promise<ChangeFacts> {
+  asked: { subscriptionId: string; request: PlanChangeRequest; isRenewed: boolean },
+): Promise<ChangeFacts | 'due'> {
+  const { subscriptionId, request } = asked
   const { business, now } = context
   const { id } = business
   const today = localDate(now, business.timeZone)
-  const methodId = request.card_id || row.paymentMethodId
-  const [product, plan, [before], addons, coupons, waiting, lines, owed, open, rates, settings, method] =
+  const its = (column: Parameters<typeof store.namedBy>[3]) => store.namedBy(tx, id, subscriptionId, column)
+  const [row, customer, product, plan, before, addons, waiting, lines, owed, open, settings, method] =
     await Promise.all([
-      shareProduct(tx, id, row.productId),
+      store.lockSubscription(tx, id, subscriptionId),
+      findAnyCustomer(tx, id, its('customer_id')),
+      shareProduct(tx, id, its('product_id')),
       plans.findPlan(tx, id, request.plan_id),
-      plansByIds(tx, id, [row.planId]),
-      store.addonsOf(tx, id, [row.id]),
-      row.couponId === null ? [] : couponsByIds(tx, id, [row.couponId]),
-      changes.waitingChanges(tx, id, [row.id]),
-      invoices.runningLines(tx, id, row.id, today),
-      invoices.lockDueInvoices(tx, id, [row.id]),
-      lots.lockOpenLots(tx, id, [row.id]),
-      taxesOf(tx, id, customer),
+      plans.findSoldPlan(tx, id, its('plan_id')),
+      store.addonsOf(tx, id, [subscriptionId]),
+      changes.waitingChanges(tx, id, [subscriptionId]),
+      invoices.runningLines(tx, id, subscriptionId, today),
+      invoices.lockDueInvoices(tx, id, [subscriptionId]),
+      lots.lockOpenLots(tx, id, [subscriptionId]),
       settingsOf(tx, id),
-      methodId ? methods.findMethod(tx, id, methodId) : undefined,
+      methods.findMethod(tx, id, request.card_id || its('payment_method_id')),
     ])
+  if (!row || !customer || !before) throw notFound('Subscription')
+  if (!asked.isRenewed && row.nextBillingAt !== null && row.nextBillingAt <= now) return 'due'
   if (!plan) throw notFound('Plan')
   check(row, plan, request)
   if (!product) throw notFound('Product')
+  const [rates, coupons] = await Promise.all([
+    taxesOf(tx, id, customer),
+    row.couponId === null ? [] : couponsByIds(tx, id, [row.couponId]),
+  ])
   const on = row.periodStart !== null && today < row.periodStart ? row.periodStart : today
   return {
     row,
     customer,
     product,
     plan,
-    before: before!,
+    before,
     addons,
     coupon: coupons[0],
     waiting,

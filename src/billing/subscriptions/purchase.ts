@@ -1,4 +1,4 @@
-import type { Tx } from '../../platform/database.ts'
+import { sendAlong, type Tx } from '../../platform/database.ts'
 import type { Context } from '../context.ts'
 import type { CouponRow } from '../coupons/store.ts'
 import type { CustomerRow } from '../customers/store.ts'
@@ -6,7 +6,7 @@ import { addDays, addYears, type LocalDate, startOfDay } from '../dates.ts'
 import { write } from '../deed.ts'
 import { minCharge } from '../gateways/registry.ts'
 import { makeBill, type TaxRate } from '../invoices/bill.ts'
-import { draftInvoice, issueDraft, keep, type NewInvoice, writeIssued } from '../invoices/issue.ts'
+import { draftInvoice, issueDraft, keep, type NewInvoice, writeDraft } from '../invoices/issue.ts'
 import { activate } from '../invoices/receive.ts'
 import type { InvoiceRow } from '../invoices/store.ts'
 import type { PlanRow } from '../plans/store.ts'
@@ -115,11 +115,12 @@ export async function issuePurchase(
   purchase: Purchase,
   how: 'carry' | 'wait' | 'nothing',
 ): Promise<void> {
-  const row = { ...purchase.invoice.row, carried: how === 'carry' }
-  const invoices = await writeIssued(tx, context.business.id, [{ ...purchase.invoice, row }], context.now)
-  const scene = await sceneOf(tx, context, { subscriptions: [purchase.subscription], invoices, changes: [] })
-  for (const invoice of invoices) tellInvoice(scene, 'invoice_create', invoice)
-  if (how === 'nothing') activate(scene, purchase.subscription)
+  const { subscription, invoice } = purchase
+  const draft = { ...invoice.row, carried: how === 'carry' }
+  await sendAlong(tx, ...writeDraft(tx, context.business.id, { ...invoice, row: draft }))
+  const scene = await sceneOf(tx, context, { subscriptions: [subscription], invoices: [draft], changes: [] })
+  tellInvoice(scene, 'invoice_create', issueDraft(scene, draft))
+  if (how === 'nothing') activate(scene, subscription)
   await write(tx, context, scene.deed)
 }
 

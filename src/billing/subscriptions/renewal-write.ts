@@ -1,13 +1,12 @@
-import type { Tx } from '../../platform/database.ts'
+import { type Statement, sendAlong, type Tx } from '../../platform/database.ts'
 import { emit } from '../../platform/events.ts'
 import type { Context } from '../context.ts'
 import { newDeed, write } from '../deed.ts'
-import { inOneTrip, when } from '../in-one-trip.ts'
 import { issueAct, issued } from '../invoices/issue.ts'
 import { numbersForBatch } from '../invoices/numbers.ts'
 import { activate } from '../invoices/receive.ts'
 import * as invoices from '../invoices/store.ts'
-import { type LedgerAct, post } from '../ledger/ledger.ts'
+import type { LedgerAct } from '../ledger/ledger.ts'
 import * as lots from '../ledger/store.ts'
 import { noteMrr } from '../mrr/mrr.ts'
 import type { Around } from './renewal-facts.ts'
@@ -24,20 +23,21 @@ import * as renewal from './store-renewal.ts'
 export async function writeSteps(tx: Tx, context: Context, steps: readonly Step[], around: Around): Promise<void> {
   const { business, now } = context
   const texts = textsOf(context, steps, around)
-  await inOneTrip(allButInvoices(tx, context, steps))
+  await sendAlong(tx, ...allButInvoices(tx, context, steps))
   const fresh = steps.flatMap(step => step.invoice ?? [])
   const numbers = await numbersForBatch(tx, context, fresh.length)
   const rows = fresh.map(({ row }, i) => issued(row, numbers[i]!, now))
   const kept = texts.flatMap(text => text.kept ?? [])
   const written = rows.map((row, i) => ({ ...row, subscription: kept[i]! }))
-  await inOneTrip([() => invoices.insertInvoices(tx, business.id, written), () => emit(tx, ...eventsOf(texts, rows))])
+  await sendAlong(tx, ...invoices.insertInvoices(tx, business.id, written))
+  await emit(tx, ...eventsOf(texts, rows))
   await activateFree(tx, context, steps, around)
   // A plain renewal brings as much a month as before.
   const moved = steps.filter(step => step.wide).map(step => step.row.id)
   await noteMrr(tx, context, moved)
 }
 
-function allButInvoices(tx: Tx, { business, now }: Context, steps: readonly Step[]): (() => PromiseLike<unknown>)[] {
+function allButInvoices(tx: Tx, { business, now }: Context, steps: readonly Step[]): Statement[] {
   const plain = steps.filter(step => !step.wide).map(step => step.row)
   const changed = steps.filter(step => step.change)
   const addons = steps.filter(step => !step.change).flatMap(step => step.addons)
@@ -48,21 +48,20 @@ function allButInvoices(tx: Tx, { business, now }: Context, steps: readonly Step
   const acts: LedgerAct[] = [...steps.flatMap(step => step.act ?? []), ...fresh.map(invoice => issueAct(invoice, now))]
   const { id } = business
   return [
-    ...when(plain.length > 0, () => renewal.saveRenewed(tx, id, plain)),
-    ...steps.filter(step => step.wide).map(step => () => store.saveSubscription(tx, id, step.row)),
+    ...(plain.length > 0 ? [renewal.saveRenewed(tx, id, plain)] : []),
+    ...steps.filter(step => step.wide).map(step => store.saveSubscription(tx, id, step.row)),
     ...changed.flatMap(({ row, addons, change, invoice }) => [
-      () => store.replaceAddons(tx, id, row.id, addons),
-      () => changes.setChangeState(tx, id, { id: change!.id, state: invoice ? 'applied' : 'dropped' }, now),
+      ...store.replaceAddons(tx, id, row.id, addons),
+      changes.setChangeState(tx, id, { id: change!.id, state: invoice ? 'applied' : 'dropped' }, now),
     ]),
-    ...when(addons.length > 0, () => renewal.saveBilledAddons(tx, id, addons)),
-    () =>
-      invoices.insertLines(
-        tx,
-        id,
-        fresh.flatMap(invoice => invoice.lines),
-      ),
-    ...when(spendings.length > 0, () => lots.spendLots(tx, id, spendings)),
-    () => post(tx, id, acts),
+    ...(addons.length > 0 ? [renewal.saveBilledAddons(tx, id, addons)] : []),
+    ...invoices.insertLines(
+      tx,
+      id,
+      fresh.flatMap(invoice => invoice.lines),
+    ),
+    ...lots.spendLots(tx, id, spendings),
+    ...lots.insertActs(tx, id, acts),
   ]
 }
 

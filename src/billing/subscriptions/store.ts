@@ -1,4 +1,4 @@
-import { type Db, first, type Tx } from '../../platform/database.ts'
+import { type Db, first, type Statement, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { LocalDate, PaymentTerm, PeriodUnit } from '../dates.ts'
 import type { Page } from '../envelope.ts'
@@ -156,6 +156,14 @@ export const lockSubscription = (tx: Tx, businessId: string, id: string) =>
     first,
   )
 
+/** What a subscription names, to be asked for within another statement. */
+export const namedBy = (
+  db: Db,
+  businessId: string,
+  id: string,
+  column: 'customer_id' | 'product_id' | 'plan_id' | 'payment_method_id',
+) => db`(select ${db.unsafe(column)} from billing_subscription where business_id = ${businessId} and id = ${id})`
+
 /** Locked in the order of their ids. */
 export const lockSubscriptions = (tx: Tx, businessId: string, ids: readonly string[]) => tx<SubscriptionRow[]>`
   select ${columns(tx)} from billing_subscription where business_id = ${businessId} and id ${among(tx, ids)}
@@ -202,12 +210,12 @@ export const addonsOf = (db: Db, businessId: string, subscriptionIds: readonly s
   order by subscription_id, addon_id`
 
 /** The full new set of a subscription's add-ons. */
-export async function replaceAddons(
+export function replaceAddons(
   tx: Tx,
   businessId: string,
   subscriptionId: string,
   addons: readonly SubscriptionAddon[],
-): Promise<void> {
+): Statement[] {
   const rows = addons.map(addon => ({
     business_id: businessId,
     subscription_id: subscriptionId,
@@ -222,11 +230,10 @@ export async function replaceAddons(
     paid_periods: addon.paidPeriods,
     adjusted_minor: addon.adjustedMinor,
   }))
-  await Promise.all([
-    tx`
-      delete from billing_subscription_addon where business_id = ${businessId} and subscription_id = ${subscriptionId}`,
-    rows.length > 0 && tx`insert into billing_subscription_addon ${tx(rows as never)}`,
-  ])
+  return [
+    tx`delete from billing_subscription_addon where business_id = ${businessId} and subscription_id = ${subscriptionId}`,
+    ...(rows.length > 0 ? [tx`insert into billing_subscription_addon ${tx(rows as never)}`] : []),
+  ]
 }
 
 export const setPaymentMethod = (

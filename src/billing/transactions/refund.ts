@@ -1,4 +1,4 @@
-import { isUniqueViolation, type Tx } from '../../platform/database.ts'
+import { isUniqueViolation, sendAlong, type Tx } from '../../platform/database.ts'
 import { newId } from '../../platform/ids.ts'
 import { fail, invalidField, notFound, outcomeUnknown, unprocessable } from '../../platform/problem.ts'
 import type { Context } from '../context.ts'
@@ -228,7 +228,7 @@ async function writeNote(tx: Tx, context: Context, booking: Booking, refund: Tra
     netMinor: nets[i]!,
     taxMinor: taxes[i]!,
   }))
-  if (credits.length > 0) await creditLines(tx, business.id, credits)
+  await sendAlong(tx, ...creditLines(tx, business.id, credits))
   await insertCreditNote(tx, business.id, {
     id: newId(),
     subscriptionId: subscription.id,

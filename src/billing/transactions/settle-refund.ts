@@ -1,4 +1,4 @@
-import type { Tx } from '../../platform/database.ts'
+import { sendAlong, type Tx } from '../../platform/database.ts'
 import { fail, notFound } from '../../platform/problem.ts'
 import type { Context } from '../context.ts'
 import { tellPayment } from '../events-lifecycle.ts'
@@ -107,7 +107,7 @@ async function undo(
     netMinor: BigInt(line.net),
     taxMinor: BigInt(line.tax),
   }))
-  if (lines.length > 0) await creditLines(tx, business.id, lines, -1)
+  await sendAlong(tx, ...creditLines(tx, business.id, lines, -1))
   const invoice = await invoices.lockInvoice(tx, business.id, refund.invoiceId)
   if (invoice) await invoices.saveInvoice(tx, business.id, withRefunded(invoice, -refund.amountMinor, now))
   const netMinor = max(0n, refund.amountMinor - refund.taxMinor)

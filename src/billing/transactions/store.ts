@@ -2,7 +2,7 @@ import { type Db, first, type Tx } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { Page } from '../envelope.ts'
 import { among } from '../store-among.ts'
-import { inserter } from '../store-columns.ts'
+import { insertReturning } from '../store-columns.ts'
 import { countRows } from '../store-count.ts'
 
 export type TransactionState = 'created' | 'pending' | 'unknown' | 'action_required' | 'succeeded' | 'failed' | 'voided'
@@ -90,7 +90,7 @@ export const insertTransactions = (
   )}`
 
 /** Attempts that were just decided; none where the invoice has one under way. Answers which were made. */
-export const insertPayments = inserter<TransactionRow>(
+export const insertPayments = insertReturning<TransactionRow>(
   'billing_transaction',
   {
     id: ['text', row => row.id],
