@@ -1,62 +1,28 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { audit } from '../../src/billing/audit.ts'
-import { type FakeGateway, startFakeGateway } from '../fake-gateway.ts'
-import { makeDataFolder, type Program, removeDataFolder, startProgram } from '../program.ts'
-import { type TestBusiness, type World, world } from '../world.ts'
+import { type Ground, openChaosShop, openGround } from '../billing-chaos.ts'
+import type { Program } from '../program.ts'
+import type { TestBusiness, World } from '../world.ts'
 
 /**
  * kill -9 of the real program while cards are charged for plan changes and payments are given back. Clients ask again
  * with the keys of their requests; the gateway's journal says that each was charged and given back once.
  */
 
+let ground: Ground
 let w: World
-let fake: FakeGateway
-let data: string
 beforeAll(async () => {
-  fake = await startFakeGateway({ delayMs: 20 })
-  w = await world({ stripeUrl: fake.url })
-  data = await makeDataFolder()
+  ground = await openGround({ delayMs: 20 })
+  w = ground.w
 })
-afterAll(async () => {
-  await w.close()
-  await fake.close()
-  await removeDataFolder(data)
-})
-
-const start = () =>
-  startProgram({
-    data,
-    env: {
-      DATABASE_URL: w.databaseUrl,
-      PENNYPOST_SECRET_KEY: Buffer.alloc(32, 7).toString('hex'),
-      PENNYPOST_STRIPE_URL: fake.url,
-      PENNYPOST_DEMO: 'false',
-      PENNYPOST_SERVICES: 'billing',
-    },
-  })
+afterAll(() => ground.close())
 
 const count = 16
-// Some connections break after the gateway took the money, some before.
-const tokens = ['pm_ok', 'pm_reset_after', 'pm_ok', 'pm_reset_before']
 
 async function open(): Promise<{ shop: TestBusiness; ids: string[]; high: string }> {
-  const shop = await w.business()
-  await shop.billing.put('/gateways/stripe', { secret_key: 'sk_test_1', webhook_secret: 'whsec_1' })
-  const product = (await shop.billing.post('/product/create', { product_name: 'Box' })).body.data
-  const plan = async (price: number) => {
-    const fields = { product_id: product.id, plan_name: `P${price}`, plan_code: `p${price}`, price }
-    return (await shop.billing.post('/plan/create', fields)).body.data.id as string
-  }
-  const [low, high] = [await plan(30), await plan(50)]
-  const ids = await Promise.all(
-    Array.from({ length: count }, async (_, n) => {
-      const order = { email_id: `c${n}@example.com`, plan_id: low, gateway_type: 'stripe', token: tokens[n % 4] }
-      const answer = await shop.billing.post('/subscription', order)
-      expect(answer.status, answer.text).toBe(200)
-      return answer.body.data.id as string
-    }),
-  )
-  return { shop, ids, high }
+  const { shop, plans, sell } = await openChaosShop(ground, { prices: [30, 50] })
+  const [low, high] = plans
+  return { shop, ids: await sell(low!, count), high: high! }
 }
 
 interface Ask {
@@ -84,32 +50,25 @@ async function ask(program: Program, shop: TestBusiness, { method, path, body }:
   }
 }
 
-/** What a killed program held is free again, and payments whose outcome is open are asked about. */
-async function lapse(shop: TestBusiness): Promise<void> {
-  await w.db`update idempotency_key set running_until = now() - interval '1 second' where business_id = ${shop.id}`
-  await w.db`update billing_transaction set check_at = now() - interval '1 second' where business_id = ${shop.id} and check_at is not null`
-  await w.db`update billing_due set due_at = now() - interval '1 second' where business_id = ${shop.id}`
-}
-
 /** Sends all, kills the program when the gateway did some of it, twice; then goes on until everyone has an answer. */
 async function disturbed(shop: TestBusiness, asks: readonly Ask[], done: () => number): Promise<void> {
   const before = done()
   for (const killAt of [before + 4, before + 9]) {
-    const program = await start()
+    const program = await ground.start()
     const answers = asks.map(one => ask(program, shop, one))
     await expect.poll(done, { timeout: 30_000, interval: 2 }).toBeGreaterThanOrEqual(killAt)
     await program.kill()
     await Promise.all(answers)
-    await lapse(shop)
+    await ground.lapse(shop)
   }
-  const program = await start()
+  const program = await ground.start()
   let open = [...asks]
   await expect
     .poll(
       async () => {
         const statuses = await Promise.all(open.map(one => ask(program, shop, one)))
         open = open.filter((_, i) => statuses[i] !== 200)
-        if (open.length > 0) await lapse(shop)
+        if (open.length > 0) await ground.lapse(shop)
         return open.length
       },
       { timeout: 60_000, interval: 200 },
@@ -152,7 +111,7 @@ test('killed amid plan changes and amid refunds, all ends as if nothing had been
     return payments.map(({ id }) => ({ method: 'POST', path: `/transaction/refund/${id}`, body: { amount: 7 } }))
   }
   const journalOf = (kind: 'charge' | 'refund', amount: number) =>
-    fake.journal.filter(entry => entry.kind === kind && entry.amount === amount)
+    ground.fake.journal.filter(entry => entry.kind === kind && entry.amount === amount)
   const send = ({ shop }: typeof calm, { method, path, body }: Ask) =>
     method === 'PUT' ? shop.billing.put(path, body) : shop.billing.post(path, body)
 

@@ -85,3 +85,19 @@ test('one renewal that can’t be written is put aside; the others are billed on
   expect(numbers).toEqual({ count: 120, last: 120 })
   expect(await audit(w.db, shop.id)).toEqual([])
 })
+
+test('what is told of an invoice names its number, also when many are issued at once', async () => {
+  const shop = await openShop(w)
+  const [low, high] = [await shop.plan({ price: 30 }), await shop.plan({ price: 50 })]
+  const sold = await Promise.all(Array.from({ length: 5 }, () => shop.subscribe(low.id)))
+  const answers = await Promise.all(
+    sold.map(({ id }) => shop.change(id, { plan_id: high.id, payment_mode: 'credit_card' })),
+  )
+  const told = (await shop.events('invoice_create')).map(({ data }) => [data.id, data.invoice_id])
+  const stored = await w.db<{ id: string; number: bigint }[]>`
+    select id, number from billing_invoice where business_id = ${shop.id}`
+  expect(new Map(told as [string, string][])).toEqual(new Map(stored.map(({ id, number }) => [id, `INV-${number}`])))
+  expect(stored.map(row => row.number).sort((a, b) => Number(a - b))).toEqual(range(1, 10))
+  for (const { body } of answers) expect(told).toContainEqual([body.data.invoice.id, body.data.invoice.invoice_id])
+  await shop.sound()
+})
