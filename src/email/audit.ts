@@ -26,5 +26,7 @@ export const auditEmail = (platform: Platform, businessId: string): Promise<stri
       faults.push(`email: the total of score ${score} is kept as ${kept}, counted ${counted}`)
     for (const { key, kept, counted } of await store.wrongSets(tx, businessId))
       faults.push(`email: the set "${key}" holds ${kept} subscribers, counted ${counted}`)
+    for (const { block, newer } of await store.wrongNewest(tx, businessId))
+      faults.push(`email: ${newer} subscribers of block ${block} are newer than it is said to be`)
     return faults.concat(await auditSearch(tx, businessId))
   })

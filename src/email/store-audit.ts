@@ -1,5 +1,5 @@
 import type { Db } from '../platform/database.ts'
-import { scoreBase } from './subscribers/bitmaps.ts'
+import { blockBits, everyoneKey, scoreBase } from './subscribers/bitmaps.ts'
 import { engagedSince } from './subscribers/facets.ts'
 import { gramLength } from './subscribers/grams.ts'
 import { searchText } from './subscribers/store-changes.ts'
@@ -74,6 +74,13 @@ export const wrongSets = (db: Db, businessId: string) => db<{ key: string; kept:
   )
   select key, (coalesce(n, 0) + coalesce(logged, 0))::int as kept, coalesce(counted, 0)::int as counted
   from expected full join folded using (key) where coalesce(n, 0) + coalesce(logged, 0) <> coalesce(counted, 0)`
+
+/** Blocks that have someone, as folded, who is newer than the block is said to be. */
+export const wrongNewest = (db: Db, businessId: string) => db<{ block: number; newer: number }[]>`
+  select b.block, count(*)::int as newer from email_bitmap b
+  join email_subscriber s on s.business_id = b.business_id and s.slot / ${blockBits}::int = b.block and s.delete_after is null
+  where b.business_id = ${businessId} and b.key = ${everyoneKey} and s.created_at > b.newest and get_bit(b.bits, s.slot % ${blockBits}::int) = 1
+  group by b.block`
 
 /** Slots whose sets are known not to be right yet. */
 export const unindexedSlots = async (db: Db, businessId: string) =>

@@ -100,7 +100,7 @@ async function withCounts(
     else others.push(segment)
   }
   const [only] = others
-  if (only && others.length === 1) counts.set(only.id, (await totalOf(db, context, { segments: others })).total)
+  if (only && others.length === 1) counts.set(only.id, await totalOf(db, context, { segments: others }))
   else for (const [i, count] of (await store.counts(db, context, others)).entries()) counts.set(others[i]!.id, count)
   return segments.map(segment => ({ ...segment, count: counts.get(segment.id) ?? 0 }))
 }

@@ -22,7 +22,7 @@ export async function addBlock(
   await gramStore.addBlock(tx, businessId, block, sets)
   const fresh = new FreshBlock()
   for (const [place, facets] of people.facets.entries()) fresh.add(place, facets)
-  await store.addBlock(tx, businessId, block, fresh.rows())
+  await store.addBlock(tx, businessId, block, fresh.rows(), now)
   const { engagedAsOf } = (await store.lockFold(tx, businessId, now, true))!
   const { hotFrom, coldTo } = await leadScoreSettings(tx, businessId)
   const counts = new Counts({ hotFrom, coldTo, engagedAsOf })

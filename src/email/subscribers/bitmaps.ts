@@ -32,11 +32,15 @@ export interface SetChanges {
   places: number[]
   /** 1: comes in, 0: leaves */
   members: number[]
+  /** when who comes in was created; told of the set of everyone only */
+  created: (string | null)[]
 }
+
+export const noChanges = (): SetChanges => ({ keys: [], blocks: [], places: [], members: [], created: [] })
 
 export function noteSetChanges(
   changes: SetChanges,
-  { slot, before, after }: { slot: number; before?: Facets; after?: Facets },
+  { slot, at, before, after }: { slot: number; at: Date; before?: Facets; after?: Facets },
 ): void {
   const [had, has] = [keysOf(before), keysOf(after)]
   const note = (key: string, member: 0 | 1) => {
@@ -44,6 +48,7 @@ export function noteSetChanges(
     changes.blocks.push(Math.floor(slot / blockBits))
     changes.places.push(slot % blockBits)
     changes.members.push(member)
+    changes.created.push(key === everyoneKey && member === 1 ? at.toISOString() : null)
   }
   for (const key of has) if (!had.includes(key)) note(key, 1)
   for (const key of had) if (!has.includes(key)) note(key, 0)

@@ -1,6 +1,6 @@
 import type { Database, Tx } from '../../platform/database.ts'
 import { leadScoreSettings } from '../lead-score/lead-score.ts'
-import { noteSetChanges, type SetChanges } from './bitmaps.ts'
+import { noChanges, noteSetChanges } from './bitmaps.ts'
 import { type Change, type Facets, isEngaged } from './facets.ts'
 import * as store from './store-fold.ts'
 import { addTodo } from './store-grams.ts'
@@ -48,7 +48,7 @@ export async function foldBatchIn(tx: Tx, businessId: string, engagedAsOf: Date)
   if (changes.length === 0) return 0
   const counts = new Counts({ hotFrom, coldTo, engagedAsOf })
   for (const change of changes) counts.add(change)
-  const sets: SetChanges = { keys: [], blocks: [], places: [], members: [] }
+  const sets = noChanges()
   for (const change of netChanges(changes)) noteSetChanges(sets, change)
   await Promise.all([store.addCounts(tx, businessId, counts.rows()), store.changeSets(tx, businessId, sets)])
   const texts = new Map<number, string | null>()
@@ -62,13 +62,18 @@ export async function foldBatchIn(tx: Tx, businessId: string, engagedAsOf: Date)
   return changes.length
 }
 
+interface NetChange extends Pick<Change, 'slot' | 'before' | 'after'> {
+  /** of the first change: when who comes in was created */
+  at: Date
+}
+
 /** Changes of one subscriber are in order; only its first and last state matter to the bitmaps. */
-function netChanges(changes: readonly Change[]): Iterable<{ slot: number; before?: Facets; after?: Facets }> {
-  const net = new Map<number, { slot: number; before?: Facets; after?: Facets }>()
-  for (const { slot, before, after } of changes) {
+function netChanges(changes: readonly Change[]): Iterable<NetChange> {
+  const net = new Map<number, NetChange>()
+  for (const { slot, at, before, after } of changes) {
     const known = net.get(slot)
     if (known) known.after = after
-    else net.set(slot, { slot, before, after })
+    else net.set(slot, { slot, at, before, after })
   }
   return net.values()
 }

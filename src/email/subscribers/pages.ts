@@ -2,11 +2,15 @@ import { type Database, type Db, sendAlong } from '../../platform/database.ts'
 import type { PageRequest } from '../../platform/page.ts'
 import type { RuleContext } from '../segments/store-rules.ts'
 import { slotsIn } from './bitmaps.ts'
+import { countAll, newestOf } from './block-sets.ts'
 import { type Filter, matchesNobody } from './filter.ts'
-import { type Found, findBySets, slotsFound, totalBySearch } from './search.ts'
-import { type Bounds, boundsOf } from './sets.ts'
+import { type Found, findBySets } from './search.ts'
+import { boundsOf, type SetRule } from './sets.ts'
 import * as store from './store-filter.ts'
 import * as sets from './store-sets.ts'
+
+/** From where on which way is quicker. */
+const usual = { shortWalk: 1_000, fewSlots: 2_000 }
 
 export interface PageOfIds {
   total: number
@@ -15,77 +19,123 @@ export interface PageOfIds {
 
 /**
  * A page of subscribers, newest first, and how many match in all. Two ways lead to a page: to walk from the newest and
- * keep what matches, or to take all that match and sort them. The total, known first, tells which is shorter; so neither
- * a rare nor a common filter is slow.
+ * keep what matches, where much does, or to look at those who match in the newest blocks. The total, known first, tells how far a walk
+ * would go if those who match were spread evenly; where they are not, it ends after twice as much, and the blocks are asked.
  */
 export async function pageOfIds(
   db: Db,
   context: RuleContext,
   filter: Filter,
   page: PageRequest,
-  shortWalk = 1_000,
+  ways = usual,
 ): Promise<PageOfIds> {
   if (matchesNobody(filter)) return { total: 0, ids: [] }
-  const { total, everyone, slots, newest } = await look(db, context, filter)
-  if (newest) return { total, ids: newest.slice(page.offset, page.offset + page.limit) }
+  const wanted = page.offset + page.limit
+  const { total, everyone, newest } = await look(db, context, filter, wanted, ways.fewSlots)
   if (page.offset >= total) return { total, ids: [] }
-  const walked = ((page.offset + page.limit) * Math.max(everyone, total)) / total
-  if (walked <= Math.max(total, shortWalk) || !slots)
-    return { total, ids: await store.idsByWalk(db, context, filter, page) }
-  return { total, ids: await store.idsAmongSlots(db, context, filter, await slots(), page) }
+  if (!newest) return { total, ids: await store.idsByWalk(db, context, filter, page) }
+  const walked = Math.ceil(wanted * Math.max(1, everyone / total))
+  if (walked <= ways.shortWalk * Math.max(1, wanted / 500)) {
+    const ids = await store.idsByWalk(db, context, filter, page, walked * 2)
+    if (ids.length === Math.min(page.limit, total - page.offset)) return { total, ids }
+  }
+  return { total, ids: await idsByBlocks(db, context, filter, newest, page) }
 }
 
-export async function totalOf(db: Db, context: RuleContext, filter: Filter): Promise<sets.Totals> {
-  if (matchesNobody(filter)) return { total: 0, everyone: 0 }
-  const { total, everyone } = await look(db, context, filter)
-  return { total, everyone }
+export const totalOf = async (db: Db, context: RuleContext, filter: Filter): Promise<number> =>
+  matchesNobody(filter) ? 0 : (await look(db, context, filter, 0, usual.fewSlots)).total
+
+/** Everyone who matches was created no later than `others`, or is among these slots, with some who don't match. */
+interface Newest {
+  slots: number[]
+  others: number
 }
 
 interface Look extends sets.Totals {
-  /** everyone who matches is among these, with some who don't; missing where that would be nearly everybody */
-  slots?: () => Promise<number[]>
-  /** all who match, newest first, where they are few */
-  newest?: string[]
+  /** from blocks with so many members at least; missing where nearly everybody would have to be looked at */
+  newest: ((reach: number) => Newest | Promise<Newest>) | undefined
 }
 
-const few = 3_000
+/** Among those of one moment the id decides, so a block may only be left out when it is older than the last of the page. */
+async function idsByBlocks(
+  db: Db,
+  context: RuleContext,
+  filter: Filter,
+  newest: NonNullable<Look['newest']>,
+  page: PageRequest,
+): Promise<string[]> {
+  const wanted = page.offset + page.limit
+  for (let reach = wanted; ; reach *= 4) {
+    const { slots, others } = await newest(reach)
+    const found = await store.newestAmongSlots(db, context, filter, slots, wanted)
+    const last = found[wanted - 1]
+    if (others === Number.NEGATIVE_INFINITY || (last && last.createdAt.getTime() > others))
+      return found.slice(page.offset).map(row => row.id)
+  }
+}
 
-async function look(db: Db, context: RuleContext, filter: Filter): Promise<Look> {
+async function look(db: Db, context: RuleContext, filter: Filter, wanted: number, few: number): Promise<Look> {
   const { businessId } = context
   const bounds = boundsOf(filter, await sets.ruleNumbers(db, businessId, filter.segments))
   if (hasSearch(filter)) {
-    const found: Found = await findBySets(db, businessId, filter, bounds)
-    if (found.sure.size === 0 && found.doubtful.length <= few) {
-      const newest = await store.idsAmongSlots(db, context, filter, found.doubtful, { limit: few, offset: 0 })
-      return { total: newest.length, everyone: newest.length, newest }
-    }
-    const total = await totalBySearch(db, context, filter, found)
-    return { total, everyone: await store.everyoneNearly(db, businessId), slots: async () => slotsFound(found) }
+    const found = await findBySets(db, businessId, filter, bounds, few)
+    return lookAtFound(db, context, filter, found, wanted)
   }
-  if (bounds.exact) {
-    const totals = await sets.totalOfRule(db, businessId, bounds.upper)
-    return { ...totals, slots: () => slotsOf(db, businessId, bounds) }
-  }
-  return lookAtRows(db, context, filter, bounds)
+  if (!bounds.exact) return lookAtRows(db, context, filter, bounds.upper, wanted)
+  const newest = (reach: number) => newestOfRule(db, businessId, bounds.upper, reach)
+  if (sets.hasKeptTotal(bounds.upper)) return { ...(await sets.totalOfRule(db, businessId, bounds.upper)), newest }
+  const first = await newest(wanted)
+  return { ...first, newest: reach => (reach === wanted ? first : newest(reach)) }
+}
+
+/** As folded, with what the log still holds; the log is read first, so that what is folded in between is in both. */
+async function newestOfRule(db: Db, businessId: string, rule: SetRule, reach: number): Promise<Newest & sets.Totals> {
+  const [log, blocks] = await Promise.all([
+    sets.logOfRule(db, businessId, rule),
+    sets.newestBlocks(db, businessId, rule, reach),
+  ])
+  const slots = log.slots
+  for (const { block, bits } of blocks) if (bits) for (const slot of slotsIn(block, bits)) slots.push(slot)
+  const others = blocks.find(block => !block.bits)?.newest?.getTime() ?? Number.NEGATIVE_INFINITY
+  const total = blocks.reduce((sum, block) => sum + block.members, log.difference)
+  return { slots, others, total, everyone: log.everyone }
 }
 
 const worthSets = 0.3
 
 /** The sets know only a part of the filter: they tell whom to look at, unless that is nearly everybody. */
-async function lookAtRows(db: Db, context: RuleContext, filter: Filter, bounds: Bounds): Promise<Look> {
+async function lookAtRows(db: Db, context: RuleContext, filter: Filter, upper: SetRule, wanted: number): Promise<Look> {
   const { businessId } = context
-  const upper = bounds.upper === true ? undefined : await sets.totalOfRule(db, businessId, bounds.upper)
-  if (!upper || upper.total > worthSets * upper.everyone) return store.totalByRows(db, context, filter)
-  const slots = await slotsOf(db, businessId, bounds)
-  const total = await store.countAmongSlots(db, context, filter, slots)
-  return { total, everyone: upper.everyone, slots: async () => slots }
+  const most = upper === true ? undefined : await sets.totalOfRule(db, businessId, upper)
+  if (!most || most.total > worthSets * most.everyone)
+    return { ...(await store.totalByRows(db, context, filter)), newest: undefined }
+  const { slots } = await newestOfRule(db, businessId, upper, sets.everybody)
+  const looked = await store.lookAtSlots(db, context, filter, slots, wanted)
+  const newest = { slots: looked.slots, others: Number.NEGATIVE_INFINITY }
+  return { total: looked.total, everyone: most.everyone, newest: () => newest }
 }
 
-async function slotsOf(db: Db, businessId: string, bounds: Bounds): Promise<number[]> {
-  const slots = await sets.loggedSlots(db, businessId)
-  for (const [block, bits] of await sets.blocksOfRule(db, businessId, bounds.upper))
-    for (const slot of slotsIn(block, bits)) slots.push(slot)
-  return slots
+/** Those in doubt are all looked at, since they count; of those who match for sure only the newest. */
+async function lookAtFound(
+  db: Db,
+  context: RuleContext,
+  filter: Filter,
+  { sure, doubtful }: Found,
+  wanted: number,
+): Promise<Look> {
+  const { businessId } = context
+  const [looked, everyone] = await Promise.all([
+    store.lookAtSlots(db, context, filter, doubtful, wanted),
+    store.everyoneNearly(db, businessId),
+  ])
+  return {
+    total: looked.total + countAll(sure),
+    everyone,
+    newest: async reach => {
+      const { slots, others } = newestOf(sure, await sets.newestByBlock(db, businessId), reach)
+      return { slots: slots.concat(looked.slots), others }
+    },
+  }
 }
 
 const hasSearch = (filter: Filter): filter is Filter & { search: string } => filter.search !== undefined

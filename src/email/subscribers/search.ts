@@ -1,10 +1,8 @@
 import type { Db } from '../../platform/database.ts'
-import type { RuleContext } from '../segments/store-rules.ts'
 import { type BlockSets, countAll, keepOnly, moveTo, removeSlots, slotsOfAll } from './block-sets.ts'
 import type { Filter } from './filter.ts'
 import { fieldEnd, gramLength, gramsOfTerm } from './grams.ts'
 import type { Bounds } from './sets.ts'
-import { countAmongSlots } from './store-filter.ts'
 import * as store from './store-grams.ts'
 import { blocksOfRule } from './store-sets.ts'
 
@@ -14,16 +12,18 @@ export interface Found {
   doubtful: number[]
 }
 
-/** So many are looked at as quickly as other sets are read to make them fewer. */
-const fewSlots = 2_000
 const wordsAtOnce = 4
 
-/** Finds by the kept sets, other filters included where that spares looks. Must run in one snapshot. */
+/**
+ * Finds by the kept sets, other filters included where that spares looks: `few` are looked at as quickly as other sets are read
+ * to make them fewer. Must run in one snapshot.
+ */
 export async function findBySets(
   db: Db,
   businessId: string,
   filter: Filter & { search: string },
   bounds: Bounds,
+  few: number,
 ): Promise<Found> {
   if (filter.search.includes(fieldEnd)) return { sure: new Map(), doubtful: [] }
   const longTerm = [...filter.search].length > gramLength
@@ -31,28 +31,17 @@ export async function findBySets(
   const { term, changed, words } = await store.termFacts(db, businessId, filter.search, { alone, longTerm })
   const candidates = await store.inAll(db, businessId, gramsOfTerm(term))
   removeSlots(candidates, changed)
-  const found: Found = { sure: new Map(), doubtful: [...changed] }
-  const tooMany = () => countAll(candidates) > fewSlots
-  if (!alone && tooMany()) keepOnly(candidates, await blocksOfRule(db, businessId, bounds.upper))
-  if (bounds.exact && tooMany()) {
+  const sure: BlockSets = new Map()
+  const tooMany = () => countAll(candidates) > few
+  const narrowed = !alone && tooMany()
+  if (narrowed) keepOnly(candidates, await blocksOfRule(db, businessId, bounds.upper))
+  if (alone || (narrowed && bounds.exact)) {
     // Lowering can change the length of what lies outside ASCII, so the term is measured as it is compared.
-    if ([...term].length <= gramLength) return { ...found, sure: candidates }
+    if ([...term].length <= gramLength) return { sure: candidates, doubtful: changed }
     // The shortest word is the most common; longer ones are only asked for when it leaves too many in doubt.
     words.sort((a, b) => a.length - b.length)
     for (let from = 0; from < words.length && tooMany(); from += wordsAtOnce)
-      moveTo(found.sure, candidates, await store.inAny(db, businessId, words.slice(from, from + wordsAtOnce)))
+      moveTo(sure, candidates, await store.inAny(db, businessId, words.slice(from, from + wordsAtOnce)))
   }
-  return { ...found, doubtful: found.doubtful.concat(slotsOfAll(candidates)) }
+  return { sure, doubtful: changed.concat(slotsOfAll(candidates)) }
 }
-
-export async function totalBySearch(
-  db: Db,
-  context: RuleContext,
-  filter: Filter & { search: string },
-  found: Found,
-): Promise<number> {
-  const looked = found.doubtful.length > 0 ? await countAmongSlots(db, context, filter, found.doubtful) : 0
-  return looked + countAll(found.sure)
-}
-
-export const slotsFound = ({ sure, doubtful }: Found): number[] => doubtful.concat(slotsOfAll(sure))

@@ -20,8 +20,13 @@ export const tagNumbers = async (db: Db, businessId: string, names: string[]) =>
   ).map(row => row.number)
 
 /** The filter as a condition on `s`, a row of email_subscriber as it is now. The truth that every quicker way must equal. */
-export function rowCondition(db: Db, context: RuleContext, filter: Filter): Fragment {
-  const parts = [db`s.business_id = ${context.businessId} and s.delete_after is null`]
+export const rowCondition = (db: Db, context: RuleContext, filter: Filter): Fragment =>
+  db`${present(db, context)} ${filterConditions(db, context, filter)}`
+
+const present = (db: Db, { businessId }: RuleContext) => db`s.business_id = ${businessId} and s.delete_after is null`
+
+function filterConditions(db: Db, context: RuleContext, filter: Filter): Fragment {
+  const parts: Fragment[] = []
   if (filter.status) parts.push(db`s.status = ${filter.status}`)
   if (filter.listNumbers) parts.push(db`s.list_numbers && ${filter.listNumbers}::int[]`)
   if (filter.tagNumbers) parts.push(db`s.tag_numbers && ${filter.tagNumbers}::int[]`)
@@ -33,7 +38,7 @@ export function rowCondition(db: Db, context: RuleContext, filter: Filter): Frag
     )
   if (filter.search !== undefined)
     parts.push(db`${searchText(db, db`s`)} like lower(${pattern(filter.search)}::text) escape '!'`)
-  return parts.reduce((left, right) => db`${left} and ${right}`)
+  return parts.reduce((left, right) => db`${left} and ${right}`, db``)
 }
 
 /** A term that contains the separator of the fields would match across them; it can match nothing. */
@@ -49,37 +54,41 @@ export const totalByRows = (db: Db, context: RuleContext, filter: Filter) =>
   select (select count(*) from email_subscriber s where ${rowCondition(db, context, filter)})::int as total,
     ${allNearly(db, context.businessId)} as everyone`.then(only)
 
-/** Of these slots only. */
-export const countAmongSlots = (db: Db, context: RuleContext, filter: Filter, slots: number[]) =>
-  db<{ count: number }[]>`
-  select count(*)::int as count from email_subscriber s
-  where ${rowCondition(db, context, filter)} and s.slot = any(${slots}::int[])`.then(rows => only(rows).count)
+const newestFirst = (db: Db) => db`order by s.created_at desc, s.id desc`
+
+/** Looks at the rows of these slots only: how many match, and the slots of the newest of them. */
+export const lookAtSlots = (db: Db, context: RuleContext, filter: Filter, slots: number[], wanted: number) =>
+  db<{ total: number; slots: number[] }[]>`
+  with matching as materialized (
+    select s.slot, s.created_at, s.id from email_subscriber s
+    where ${rowCondition(db, context, filter)} and s.slot = any(${slots}::int[]))
+  select (select count(*) from matching)::int as total,
+    array(select s.slot from matching s ${newestFirst(db)} limit ${wanted}) as slots`.then(only)
+
+/** The newest who match among these slots. */
+export const newestAmongSlots = (db: Db, context: RuleContext, filter: Filter, slots: number[], wanted: number) =>
+  db<{ id: string; createdAt: Date }[]>`
+  select s.id, s.created_at as "createdAt" from email_subscriber s
+  where ${rowCondition(db, context, filter)} and s.slot = any(${slots}::int[]) ${newestFirst(db)} limit ${wanted}`
 
 export interface Window {
   limit: number
   offset: number
 }
 
-/** Walks from the newest on and keeps what matches: cheap where much matches. */
-export const idsByWalk = async (db: Db, context: RuleContext, filter: Filter, { limit, offset }: Window) =>
-  (
-    await db<{ id: string }[]>`
-    select s.id from email_subscriber s where ${rowCondition(db, context, filter)}
-    order by s.created_at desc, s.id desc limit ${limit} offset ${offset}`
-  ).map(row => row.id)
-
-/** Looks at the rows of these slots only: cheap where little matches. */
-export const idsAmongSlots = async (
+/** Walks from the newest on, past so many at most, and keeps what matches: cheap where much matches. */
+export const idsByWalk = async (
   db: Db,
   context: RuleContext,
   filter: Filter,
-  slots: number[],
   { limit, offset }: Window,
+  most = 2 ** 31 - 1,
 ) =>
   (
     await db<{ id: string }[]>`
-    select s.id from email_subscriber s where ${rowCondition(db, context, filter)} and s.slot = any(${slots}::int[])
-    order by s.created_at desc, s.id desc limit ${limit} offset ${offset}`
+    select s.id from (
+      select * from email_subscriber s where ${present(db, context)} ${newestFirst(db)} limit ${most}::int) s
+    where true ${filterConditions(db, context, filter)} ${newestFirst(db)} limit ${limit} offset ${offset}`
   ).map(row => row.id)
 
 export const holdSnapshot = (db: Db) => db`set transaction isolation level repeatable read`

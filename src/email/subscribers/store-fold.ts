@@ -1,5 +1,5 @@
 import { type Db, first, sendAlong, type Tx } from '../../platform/database.ts'
-import type { SetChanges } from './bitmaps.ts'
+import { everyoneKey, type SetChanges } from './bitmaps.ts'
 import { type Change, engagedDays, type Facets } from './facets.ts'
 import type { Status } from './schema.ts'
 import type { Fragment } from './store-changes.ts'
@@ -104,34 +104,36 @@ const nobody = (db: Db) => db`0::bit(8192)`
 export async function changeSets(
   db: Db,
   businessId: string,
-  { keys, blocks, places, members }: SetChanges,
+  { keys, blocks, places, members, created }: SetChanges,
 ): Promise<void> {
   if (keys.length === 0) return
   const mask = (condition: Fragment) =>
     db`coalesce(bit_or(set_bit(${nobody(db)}, place, 1)) filter (where ${condition}), ${nobody(db)})`
   await db`
     with masks as materialized (
-      select key collate "C" as key, block, ${mask(db`member = 1`)} as added, ${mask(db`member = 0`)} as removed
-      from unnest(${keys}::text[], ${blocks}::int[], ${places}::int[], ${members}::int[]) as c (key, block, place, member)
+      select key collate "C" as key, block, ${mask(db`member = 1`)} as added, ${mask(db`member = 0`)} as removed, max(created) as newest
+      from unnest(${keys}::text[], ${blocks}::int[], ${places}::int[], ${members}::int[], ${created}::text[]::timestamptz[])
+        as c (key, block, place, member, created)
       group by key, block
     ), changed as (
-      update email_bitmap b set bits = (b.bits | m.added) & ~m.removed from masks m
+      update email_bitmap b set bits = (b.bits | m.added) & ~m.removed, newest = greatest(b.newest, m.newest) from masks m
       where b.business_id = ${businessId} and b.key = m.key and b.block = m.block
       returning b.key, b.block
     )
-    insert into email_bitmap (business_id, key, block, bits)
-    select ${businessId}, key, block, added from masks where (key, block) not in (select key, block from changed)`
+    insert into email_bitmap (business_id, key, block, bits, newest)
+    select ${businessId}, key, block, added, newest from masks where (key, block) not in (select key, block from changed)`
 }
 
-/** Sets of a block that nobody was in before. */
+/** Sets of a block that nobody was in before and all are created now. */
 export const addBlock = (
   db: Db,
   businessId: string,
   block: number,
   sets: readonly { key: string; bits: string }[],
+  now: Date,
 ) => db`
-  insert into email_bitmap (business_id, key, block, bits)
-  select ${businessId}, key, ${block}::int, bits::bit(8192)
+  insert into email_bitmap (business_id, key, block, bits, newest)
+  select ${businessId}, key, ${block}::int, bits::bit(8192), case when key = ${everyoneKey} then ${now}::timestamptz end
   from unnest(${sets.map(set => set.key)}::text[], ${sets.map(set => set.bits)}::text[]) as s (key, bits) order by key`
 
 /**

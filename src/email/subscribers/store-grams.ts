@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises'
 import { type Db, only } from '../../platform/database.ts'
-import { type BlockSets, intersection, union } from './block-sets.ts'
+import { type BlockSets, inEach, inSome, sentBits } from './block-sets.ts'
 import { type GramSet, isBits, setBytes } from './grams.ts'
 import { searchText } from './store-changes.ts'
 
@@ -124,7 +124,7 @@ export const inAll = async (db: Db, businessId: string, grams: readonly string[]
       select block, bit_send(bit_and(bits)) as dense, string_agg(slots, '\\xffff') as lists
       from email_gram where business_id = ${businessId} and gram = any(${grams as string[]}::text[])
       group by block having count(*) = ${grams.length}`
-    ).map(({ block, dense, lists }) => [block, intersection(setsIn(dense, lists))]),
+    ).map(({ block, dense, lists }) => [block, inEach(dense ? sentBits(dense) : undefined, lists ?? undefined)]),
   )
 
 /** Who is in any of them. */
@@ -134,26 +134,12 @@ export const inAny = async (db: Db, businessId: string, grams: readonly string[]
       await db<StoredSets[]>`
       select block, bit_send(bit_or(bits)) as dense, string_agg(slots, '\\xffff') as lists
       from email_gram where business_id = ${businessId} and gram = any(${grams as string[]}::text[]) group by block`
-    ).map(({ block, dense, lists }) => [block, union(setsIn(dense, lists))]),
+    ).map(({ block, dense, lists }) => [block, inSome(dense ? sentBits(dense) : undefined, lists ?? undefined)]),
   )
 
 interface StoredSets {
   block: number
   dense: Buffer | null
-  /** parted by a number that is no place in a block */
+  /** parted by `listEnd` */
   lists: Buffer | null
-}
-
-/** As they were stored. Of the bits, the first four bytes tell their number. */
-function setsIn(dense: Buffer | null, lists: Buffer | null): Buffer[] {
-  const sets: Buffer[] = dense ? [dense.subarray(4)] : []
-  if (!lists) return sets
-  let from = 0
-  for (let at = 0; at < lists.length; at += 2)
-    if (lists[at] === 0xff) {
-      sets.push(lists.subarray(from, at))
-      from = at + 2
-    }
-  sets.push(lists.subarray(from))
-  return sets
 }

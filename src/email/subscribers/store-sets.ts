@@ -1,6 +1,8 @@
 import { type Db, only } from '../../platform/database.ts'
 import type { SegmentRule } from '../segments/store.ts'
 import { everyoneKey, listKey, scoreBase, scoreBits, scoreKey, statusKey, tagKey } from './bitmaps.ts'
+import { type BlockSets, sentBits } from './block-sets.ts'
+import { maxScore } from './schema.ts'
 import type { RuleNumbers, SetRule } from './sets.ts'
 import type { Fragment } from './store-changes.ts'
 
@@ -44,8 +46,12 @@ export async function ruleBlocks(
     if ('not' in part) return db`(~${expression(part.not)})`
     if ('all' in part) return db`(${part.all.map(expression).reduce((a, b) => db`${a} & ${b}`)})`
     if ('any' in part) return db`(${part.any.map(expression).reduce((a, b) => db`${a} | ${b}`)})`
-    if ('from' in part)
-      return db`(${atLeast(db, part.from, bits, scoreColumns, step)} & ~${atLeast(db, part.to + 1, bits, scoreColumns, step)})`
+    if ('from' in part) {
+      const reach = (score: number) => atLeast(db, score, bits, scoreColumns, step)
+      if (part.to >= maxScore) return reach(part.from)
+      const below = db`(~${reach(part.to + 1)})`
+      return part.from <= -maxScore ? below : db`(${reach(part.from)} & ${below})`
+    }
     if (part.values === 'some') {
       const kind = part.in === 'lists' ? 'l' : 't'
       kinds.push(kind)
@@ -59,8 +65,8 @@ export async function ruleBlocks(
   return {
     bits,
     blocks: db`
-      select block, ${matching} & ${everyone} as bits from (
-        select block ${columns.reduce((a, b) => db`${a} ${b}`)} from email_bitmap
+      select block, newest, ${matching} & ${everyone} as bits from (
+        select block, max(newest) as newest ${columns.reduce((a, b) => db`${a} ${b}`)} from email_bitmap
         where business_id = ${businessId} and (key = any(${[...new Set(keys)]}::text[])
           ${kinds.includes('l') ? db`or key >= 'l' and key < 'm'` : db``} ${kinds.includes('t') ? db`or key >= 't' and key < 'u'` : db``})
         group by block) sets ${steps.reduce((a, b) => db`${a} ${b}`, db``)}`,
@@ -145,9 +151,11 @@ export const everyoneNearly = (db: Db, businessId: string) => db`
 /** What is folded plus what the log still holds, in one statement and so in one snapshot. */
 export async function totalOfRule(db: Db, businessId: string, rule: SetRule): Promise<Totals> {
   for (;;) {
-    const kept = keptTotal(db, businessId, rule)
-    const { blocks, bits } = kept ? { blocks: kept, bits: [] } : await ruleBlocks(db, businessId, rule)
-    const folded = kept ?? db`select coalesce(sum(bit_count(bits)), 0) from (${blocks}) matching`
+    const kept = keptIn(rule)
+    const { blocks, bits } = kept ? { blocks: db``, bits: [] } : await ruleBlocks(db, businessId, rule)
+    const folded = kept
+      ? keptTotal(db, businessId, kept)
+      : db`select coalesce(sum(bit_count(bits)), 0) from (${blocks}) matching`
     const unseen = kept || !hasScore(rule) ? [] : allBits.filter(bit => !bits.includes(bit)).map(scoreKey)
     const row = await db<(Totals & { outdated: boolean })[]>`
       select ((${folded}) + (
@@ -162,12 +170,21 @@ export async function totalOfRule(db: Db, businessId: string, rule: SetRule): Pr
   }
 }
 
+interface Kept {
+  column: string
+  kind: string
+  from: number
+  to: number
+}
+
+export const hasKeptTotal = (rule: SetRule) => keptIn(rule) !== undefined
+
 /** Kept totals answer for everyone, one list, one tag or a range of scores, each also by status. */
-function keptTotal(db: Db, businessId: string, rule: SetRule): Fragment | undefined {
-  if (rule === false) return db`select 0`
+function keptIn(rule: SetRule): Kept | undefined {
+  if (rule === false) return undefined
   const parts = rule === true ? [] : typeof rule === 'object' && 'all' in rule ? rule.all : [rule]
   let column = 'total'
-  let kept: { kind: string; from: number; to: number } | undefined
+  let kept: Omit<Kept, 'column'> | undefined
   for (const part of parts) {
     if (typeof part === 'boolean') return undefined
     if ('from' in part && !kept) kept = { kind: 'score', ...part }
@@ -177,24 +194,56 @@ function keptTotal(db: Db, businessId: string, rule: SetRule): Fragment | undefi
       kept = { kind: part.in === 'lists' ? 'list' : 'tag', from: part.values[0]!, to: part.values[0]! }
     else return undefined
   }
-  const { kind, from, to } = kept ?? { kind: 'all', from: 0, to: 0 }
-  return db`select coalesce(sum(${db(column)}), 0) from email_count
-    where business_id = ${businessId} and kind = ${kind} and number between ${from} and ${to}`
+  return { column, ...(kept ?? { kind: 'all', from: 0, to: 0 }) }
 }
 
-/** The blocks of a rule as bytes of bits, without the empty ones. */
-export async function blocksOfRule(db: Db, businessId: string, rule: SetRule): Promise<Map<number, Uint8Array>> {
+const keptTotal = (db: Db, businessId: string, { column, kind, from, to }: Kept) => db`
+  select coalesce(sum(${db(column)}), 0) from email_count
+  where business_id = ${businessId} and kind = ${kind} and number between ${from} and ${to}`
+
+export interface RuleBlock {
+  block: number
+  /** nobody of the block was created later; null: not known */
+  newest: Date | null
+  members: number
+  bits: Uint8Array | undefined
+}
+
+export const everybody = 2 ** 31 - 1
+
+/** The blocks of a rule that have anybody, newest first. Their bits only until they have `reach` members, and of those just as new. */
+export async function newestBlocks(db: Db, businessId: string, rule: SetRule, reach = everybody): Promise<RuleBlock[]> {
   const { blocks } = await ruleBlocks(db, businessId, rule)
-  const rows = await db<{ block: number; bytes: Buffer }[]>`
-    select block, bit_send(bits) as bytes from (${blocks}) matching where bit_count(bits) > 0`
-  // The first four bytes tell the number of bits.
-  return new Map(rows.map(({ block, bytes }) => [block, bytes.subarray(4)]))
+  const rows = await db<(Omit<RuleBlock, 'bits'> & { bytes: Buffer | null })[]>`
+    select block, newest, members, case when newer < ${reach}::int then bit_send(bits) end as bytes
+    from (
+      select *, coalesce(sum(members) over (order by newest desc groups between unbounded preceding and 1 preceding), 0) as newer
+      from (select block, newest, bits, bit_count(bits)::int as members from (${blocks} offset 0) folded offset 0) matching
+      where members > 0) counted
+    order by newest desc`
+  return rows.map(({ bytes, ...row }) => ({ ...row, bits: bytes ? sentBits(bytes) : undefined }))
 }
 
-export const loggedSlots = async (db: Db, businessId: string) =>
-  (await db<{ slot: number }[]>`select distinct slot from email_change where business_id = ${businessId}`).map(
-    row => row.slot,
+export const blocksOfRule = async (db: Db, businessId: string, rule: SetRule): Promise<BlockSets> =>
+  new Map((await newestBlocks(db, businessId, rule)).map(({ block, bits }) => [block, bits!]))
+
+/** When the newest of each block was created, where that is known. */
+export const newestByBlock = async (db: Db, businessId: string): Promise<Map<number, Date>> =>
+  new Map(
+    (
+      await db<{ block: number; newest: Date }[]>`
+      select block, newest from email_bitmap where business_id = ${businessId} and key = ${everyoneKey} and newest is not null`
+    ).map(({ block, newest }) => [block, newest]),
   )
+
+/** What the log adds to what is folded of a rule: by how much the total differs, and whoever may have come to match. */
+export const logOfRule = (db: Db, businessId: string, rule: SetRule) =>
+  db<{ difference: number; slots: number[]; everyone: number }[]>`
+  select coalesce(sum(is_in::int - was_in::int), 0)::int as difference,
+    coalesce(array_agg(distinct slot) filter (where is_in), '{}') as slots, ${everyoneNearly(db, businessId)} as everyone
+  from (
+    select slot, ${changeCondition(db, rule, 'new')} as is_in, ${changeCondition(db, rule, 'old')} as was_in
+    from email_change where business_id = ${businessId}) logged`.then(only)
 
 /** Names in rules, as numbers; only asked where a segment is looked at. */
 export async function ruleNumbers(
