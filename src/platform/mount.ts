@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
-import { Readable } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Business } from './business.ts'
 import { isPassing } from './database.ts'
@@ -78,7 +78,7 @@ function acceptBodies(scope: FastifyInstance): void {
   })
   scope.addContentTypeParser('*', (request, payload, done) => {
     const accepts = (request.routeOptions.config as RouteConfig).accepts
-    if (accepts === 'stream') return done(null, payload)
+    if (accepts === 'stream') return done(null, apartFromConnection(payload))
     if (accepts === 'bytes')
       return void collect(payload, request.routeOptions.bodyLimit).then(body => done(null, body), done)
     if (accepts === 'form' && request.headers['content-type']?.startsWith('application/x-www-form-urlencoded'))
@@ -88,6 +88,26 @@ function acceptBodies(scope: FastifyInstance): void {
     if (accepts === 'form') return done(notAForm())
     done(new Problem(415, 'unsupported_media_type', 'The body must be JSON: send Content-Type: application/json.'))
   })
+}
+
+/** Whoever stops reading an upload half-way, to refuse it, must not break the connection that the answer goes over. */
+function apartFromConnection(upload: Readable): Readable {
+  const body = new PassThrough()
+  upload.once('error', error => body.destroy(error))
+  return upload.pipe(body)
+}
+
+/** As much of a refused upload is read and forgotten, so that the connection serves the next request; more ends it. */
+const longestRest = 64 * 1024 ** 2
+
+function forgetRest(upload: Readable): void {
+  let rest = 0
+  upload.unpipe()
+  upload.on('data', (bytes: Buffer) => {
+    rest += bytes.length
+    if (rest > longestRest) upload.destroy()
+  })
+  upload.resume()
 }
 
 const notAForm = () => new Problem(415, 'unsupported_media_type', 'Send this page’s form as a browser does.')
@@ -132,7 +152,11 @@ function addRoute(scope: FastifyInstance, scene: Scene, [method, path, endpoint]
       ...(body && endpoint.accepts === 'json' && { body }),
       ...(answer && { response: { '2xx': answer } }),
     },
-    ...(endpoint.accepts === 'stream' && { bodyLimit: 10 * 1024 ** 3, preParsing: refuseJson }),
+    ...(endpoint.accepts === 'stream' && {
+      bodyLimit: 10 * 1024 ** 3,
+      preParsing: refuseJson,
+      onResponse: async request => forgetRest(request.raw),
+    }),
     ...(endpoint.maxBytes !== undefined && { bodyLimit: endpoint.maxBytes }),
     onRequest: async request => refuseReader(endpoint, request),
     preValidation: async request => refuseUnstorable(request),

@@ -141,6 +141,25 @@ test('what is no request that can be read is answered in the same body', async (
   expect(large.body).toEqual(failure('headers_too_large'))
 })
 
+test('a refused upload leaves the connection to the next request', async () => {
+  const { keys } = await w.business()
+  const { port } = w.app.server.address() as AddressInfo
+  const socket = connect(port, '127.0.0.1')
+  const lead = `Host: x\r\nAuthorization: Bearer ${keys.email.apiKey}\r\n`
+  const endless = `email,company\na@example.com,"${'x'.repeat(3_000_000)}`
+  for (const [query, csv] of [
+    ['', endless],
+    ['?lists=nowhere', endless],
+    ['', `name\n${'x\n'.repeat(2_000_000)}`],
+  ] as const)
+    socket.write(
+      `POST /email/api/v2/subscribers/import${query} HTTP/1.1\r\n${lead}Content-Type: text/csv\r\nContent-Length: ${csv.length}\r\n\r\n${csv}`,
+    )
+  socket.write(`GET /email/api/v2/lists HTTP/1.1\r\n${lead}Connection: close\r\n\r\n`)
+  const statuses = [...(await readText(socket)).matchAll(/HTTP\/1\.1 (\d{3})/g)].map(match => match[1])
+  expect(statuses).toEqual(['400', '422', '400', '200'])
+})
+
 test('answers name their fields in the order of the documents', async () => {
   const { email } = await w.business()
   const failed = await email.post('/lists', { name: '' })
