@@ -4,6 +4,7 @@ import type { Db } from '../../platform/database.ts'
 import { type Filter, matchesNobody, readFilter } from '../subscribers/filter.ts'
 import type { FilterQuery } from '../subscribers/schema.ts'
 import { type Reading, readingOf } from '../subscribers/view.ts'
+import { nameInCell } from './rows.ts'
 import * as store from './store-export.ts'
 
 const pageSize = 5_000
@@ -56,6 +57,7 @@ function namer(names: ReadonlyMap<number, string>): (numbers: string) => string 
         .slice(1, -1)
         .split(',')
         .flatMap(number => names.get(Number(number)) ?? [])
+        .map(nameInCell)
         .join(';'),
     )
     if (remembered.size >= maxRemembered) remembered.clear()

@@ -119,6 +119,28 @@ describe('import', () => {
     expect(await auditEmail(w.platform, shop.id)).toEqual([])
   })
 
+  test('never makes a complaint milder, of who is known and of who was deleted', async () => {
+    for (const email of ['known@b.example', 'deleted@b.example'])
+      await shop.email.post('/subscribers', { email, status: 'complaint' })
+    await shop.email.delete('/subscribers', { email: 'deleted@b.example' })
+    await importAll('email,status\nknown@b.example,unsubscribed\ndeleted@b.example,bounced\n')
+    for (const email of ['known@b.example', 'deleted@b.example'])
+      expect(await subscriber(email)).toMatchObject({
+        status: 'complaint',
+        isSuppressed: true,
+        suppressionDetail: { type: 'complaint' },
+      })
+    await importAll('email,status\nnew@b.example,unsubscribed\n')
+    await importAll('email,status\nnew@b.example,complaint\n')
+    expect(await subscriber('new@b.example')).toMatchObject({ suppressionDetail: { type: 'complaint' } })
+    expect((await subscriber('new@b.example')).status).toBe('complaint')
+  })
+
+  test('a file whose lines end with a carriage return alone is refused, not read as one line', async () => {
+    const answer = await upload('email,firstName\ra@b.example,Ann\r')
+    expect([answer.status, answer.body.code]).toEqual([400, 'csv_invalid'])
+  })
+
   test('never lifts a suppression, and takes the last of rows with one email', async () => {
     await shop.email.post('/subscribers', { email: 'gone@b.example', status: 'complaint' })
     await shop.email.post('/suppressions', { email: 'stranger@b.example' })
@@ -282,5 +304,19 @@ describe('export', () => {
     const after = (await other.email.get('/subscribers/a@b.example')).body.data
     for (const field of ['firstName', 'lastName', 'city', 'tags', 'lists', 'customFields', 'leadScore', 'status'])
       expect(after[field]).toEqual(before[field])
+  })
+
+  test('names with the marks that part them come back whole', async () => {
+    const names = ['a;b', 'c|d', '"e"', '"f";g', 'h "i"', 'plain', ';', '=j;k', "'l;m", '""', '"']
+    const other = await w.business()
+    for (const at of [shop, other]) for (const name of names) await at.email.post('/lists', { name })
+    await shop.email.post('/subscribers', { email: 'all@b.example', tags: names, lists: names })
+    for (const [i, name] of names.entries())
+      await shop.email.post('/subscribers', { email: `one${i}@b.example`, tags: [name], lists: [name] })
+    const { text } = await shop.email.get('/subscribers/export')
+    await other.email.post('/subscribers/import', text, { 'content-type': 'text/csv' })
+    await w.drain()
+    for (const { email, tags, lists } of (await shop.email.get('/subscribers?limit=100')).body.data.subscribers)
+      expect((await other.email.get(`/subscribers/${email}`)).body.data).toMatchObject({ tags, lists })
   })
 })

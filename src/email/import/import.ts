@@ -85,6 +85,11 @@ function readHeader(content: Buffer, customFields: readonly CustomField[]) {
   const separator = separatorOf(text.slice(0, text.indexOf('\n') < 0 ? text.length : text.indexOf('\n')))
   const [header] = readCsv(text, separator, 1)
   const cells = header?.cells ?? []
+  if (cells.some(cell => cell.includes('\r')))
+    throw badRequest(
+      'csv_invalid',
+      'Lines must end with a line feed; this file ends them with a carriage return alone.',
+    )
   const columns = columnsOf(cells, customFields)
   if (!columns.includes('email'))
     throw badRequest('csv_invalid', 'The first line must name the columns, and one of them must be email.', [

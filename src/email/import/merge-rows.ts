@@ -26,8 +26,10 @@ export async function mergeRows(
   const textOf = await loweredTexts(tx, rows)
   for (let left: NamedRow[] = [...rows]; left.length > 0; ) {
     const { ids, suppressed } = await lookUp(tx, businessId, left, textOf)
-    const statusOf = (row: NamedRow): Status =>
-      row.status && row.status !== 'subscribed' ? row.status : (suppressed.get(row) ?? 'subscribed')
+    const statusOf = (row: NamedRow): Status => {
+      const known = suppressed.get(row) ?? 'subscribed'
+      return row.status && row.status !== 'subscribed' && known !== 'complaint' ? row.status : known
+    }
     const [known, strangers] = [left.filter(row => ids.has(row)), left.filter(row => !ids.has(row))]
     const missed: NamedRow[] = []
     if (strangers.length >= manyFrom)

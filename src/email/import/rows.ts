@@ -133,6 +133,15 @@ interface Reader {
   isClean: boolean
 }
 
+/** Names stand between semicolons or bars; one that contains them stands in quotes, as an export writes it. */
+const oneName = /\s*"(?:[^"]|"")*"\s*(?=[;|]|$)|[^;|]+/g
+const nameIn = (text: string) => {
+  const name = text.trim()
+  const isQuoted = name.length > 1 && name.startsWith('"') && name.endsWith('"')
+  return isQuoted ? name.slice(1, -1).replaceAll('""', '"').trim() : name
+}
+export const nameInCell = (name: string) => (/[;|]|^"/.test(name) ? `"${name.replaceAll('"', '""')}"` : name)
+
 const maxRemembered = 5_000
 
 /** The same few sets of names come again and again; who has the same gets the same array, which later work counts on. */
@@ -141,14 +150,7 @@ function rememberingSplit(): Reader['splitNames'] {
   return cell => {
     let names = known.get(cell)
     if (!names) {
-      names = [
-        ...new Set(
-          cell
-            .split(/[;|]/)
-            .map(name => name.trim())
-            .filter(name => name !== ''),
-        ),
-      ]
+      names = [...new Set((cell.match(oneName) ?? []).map(nameIn).filter(name => name !== ''))]
       if (known.size < maxRemembered) known.set(cell, names)
     }
     return names

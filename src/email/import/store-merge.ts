@@ -15,7 +15,7 @@ const withMissing = (db: Db, column: string, added: string) => db`
 
 /**
  * Updates who is there and logs the differences; answers the places of those updated, without who was deleted a moment ago. A suppressed
- * address keeps its suppression: an import never makes it `subscribed`. The update answers old and new together, because a
+ * address keeps its suppression: an import never makes it `subscribed`, nor a complaint milder. The update answers old and new together, because a
  * join of the two, whose sizes the planner can't guess, would compare each with each.
  */
 export const update = (
@@ -36,8 +36,9 @@ export const update = (
       mobile = coalesce(old.mobile, s.mobile), country = coalesce(old.country, s.country), city = coalesce(old.city, s.city),
       date_of_birth = coalesce(old."dateOfBirth", s.date_of_birth), lead_score = coalesce(old."leadScore", s.lead_score),
       source = coalesce(old.source, s.source),
-      status = case when old.status = 'subscribed' and exists (
-          select 1 from email_suppression p where p.business_id = ${businessId} and p.address = lower(s.email)) then s.status
+      status = case when old.status <> s.status and exists (
+          select 1 from email_suppression p where p.business_id = ${businessId} and p.address = lower(s.email)
+            and (old.status = 'subscribed' or p.type = 'complaint' and old.status <> 'complaint')) then s.status
         else coalesce(old.status, s.status) end,
       custom_fields = case when old."customFields" is null then s.custom_fields else s.custom_fields || old."customFields" end,
       tag_numbers = ${withMissing(db, 'tag_numbers', 'tagNumbers')}, list_numbers = ${withMissing(db, 'list_numbers', 'listNumbers')},
