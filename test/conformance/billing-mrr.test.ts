@@ -142,7 +142,13 @@ describe('GET /mrr and GET /mrr/movements', () => {
 
   test('refuse days that are none', async () => {
     const shop = await openShop(w)
-    for (const query of ['from=soon', 'to=2026-02-30', 'from=2026-03-01&to=2026-02-01', 'from=2026-01-01T00:00:00Z'])
+    for (const query of [
+      'from=soon',
+      'to=2026-02-30',
+      'from=0000-01-01',
+      'from=2026-03-01&to=2026-02-01',
+      'from=2026-01-01T00:00:00Z',
+    ])
       expect([query, (await shop.billing.get(`/mrr?${query}`)).status]).toEqual([query, 400])
     expect((await shop.billing.get('/mrr/movements?type=loss')).status).toBe(400)
     expect((await shop.billing.get('/mrr/movements?limit=0')).status).toBe(400)

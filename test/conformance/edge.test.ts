@@ -115,8 +115,10 @@ describe('the failure body', () => {
     const method = await shop.billing.post('/paymentmethod/x', { gateway_type: 'test', card })
     expect(method.body.errors).toEqual([{ field: 'card.cvc', message: 'must be 3 or 4 digits' }])
     const coupon = { coupon_name: 'A', coupon_code: 'A', discount: 1, discount_type: 'percent' }
-    const until = await shop.billing.post('/coupon/x', { ...coupon, valid_upto: 'soon' })
-    expect(until.body.errors).toEqual([{ field: 'valid_upto', message: 'must be a date such as 2027-12-31' }])
+    for (const valid_upto of ['soon', '0000-01-01']) {
+      const until = await shop.billing.post('/coupon/x', { ...coupon, valid_upto })
+      expect(until.body.errors).toEqual([{ field: 'valid_upto', message: 'must be a date such as 2027-12-31' }])
+    }
     const empty = await shop.billing.post('/coupon/x', { ...coupon, coupon_code: '' })
     expect(empty.body.errors).toEqual([{ field: 'coupon_code', message: 'must not be empty' }])
     const cancel = await shop.billing.post('/subscription/x/cancel', { cancel_at_end: 'perhaps' })

@@ -79,14 +79,17 @@ test('a place that is not known is shown as "Not Specified", found by that text,
 })
 
 test('a limit or page however large is an integer: capped, or empty', async () => {
-  const huge = '9'.repeat(30)
-  for (const path of ['/subscribers', '/lists', '/templates', '/suppressions', '/subscribers/imports', '/outbox']) {
+  const paths = ['/subscribers', '/lists', '/templates', '/suppressions', '/subscribers/imports', '/outbox']
+  for (const [path, huge] of paths.flatMap(one => [
+    [one, '9'.repeat(30)],
+    [one, '9'.repeat(400)],
+  ])) {
     const { status, body } = await shop.email.get(`${path}?limit=${huge}`)
     expect([path, status, body.data.pagination.itemsPerPage]).toEqual([path, 200, 100])
     const far = await shop.email.get(`${path}?page=${huge}`)
-    expect([path, far.status, far.body.data.pagination.hasNextPage]).toEqual([path, 200, false])
+    expect([path, far.status, far.body.data.pagination?.hasNextPage]).toEqual([path, 200, false])
   }
-  expect((await shop.email.get(`/campaigns?limit=${huge}`)).body.data.pagination.limit).toBe(100)
+  expect((await shop.email.get(`/campaigns?limit=${'9'.repeat(30)}`)).body.data.pagination.limit).toBe(100)
 })
 
 test('a field made anew with another type shows only values of that type', async () => {

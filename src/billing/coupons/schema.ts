@@ -20,7 +20,7 @@ const details = {
   valid_upto: Type.Optional(
     Nullable(
       Type.String({
-        pattern: '^(\\d{4}-\\d{2}-\\d{2})?$',
+        pattern: '^((?!0000)\\d{4}-\\d{2}-\\d{2})?$',
         patternMessage: 'must be a date such as 2027-12-31',
         description: 'the last day it can be used; empty: without end',
       }),

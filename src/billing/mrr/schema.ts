@@ -4,7 +4,7 @@ import { AmountShown } from '../fields.ts'
 import { movementTypes } from './store.ts'
 
 const Day = Type.String({
-  pattern: '^\\d{4}-\\d{2}-\\d{2}$',
+  pattern: '^(?!0000)\\d{4}-\\d{2}-\\d{2}$',
   patternMessage: 'must be a date such as 2026-12-31',
   description: 'a day of the business',
 })
