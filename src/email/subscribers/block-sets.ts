@@ -7,26 +7,27 @@ export type BlockSets = Map<number, Uint8Array>
 /** Lists of places that stand in one text of bytes are parted by what is no place in a block. */
 export const listEnd = 0xffff
 
-/** In how many of the lists read so far a place was; all zero between calls. */
-const seen = new Uint8Array(blockBits)
+/** In how many lists a place is; all zero between calls. */
+const listed = new Uint8Array(blockBits)
 
 /** Of one block: who is in the bits, if there are any, and in each of the lists. */
 export function inEach(dense: Uint8Array | undefined, lists: Uint8Array | undefined): Uint8Array {
   if (!lists) return dense!
-  let list = 0
+  let [count, last] = [1, 0]
   for (let at = 0; at < lists.length; at += 2) {
     const place = (lists[at]! << 8) | lists[at + 1]!
-    if (place === listEnd) list++
-    else if (seen[place] === list) seen[place] = list + 1
+    if (place === listEnd) {
+      count++
+      last = at + 2
+    } else listed[place]!++
   }
   const bits = new Uint8Array(setBytes)
-  for (let at = 0; at < lists.length; at += 2) {
+  for (let at = last; at < lists.length; at += 2) {
     const place = (lists[at]! << 8) | lists[at + 1]!
-    if (place === listEnd) continue
     const bit = 0x80 >> (place & 7)
-    if (seen[place] === list + 1 && (!dense || dense[place >> 3]! & bit)) bits[place >> 3]! |= bit
-    seen[place] = 0
+    if (listed[place] === count && (!dense || dense[place >> 3]! & bit)) bits[place >> 3]! |= bit
   }
+  listed.fill(0)
   return bits
 }
 

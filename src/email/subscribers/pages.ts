@@ -10,7 +10,7 @@ import * as store from './store-filter.ts'
 import * as sets from './store-sets.ts'
 
 /** From where on which way is quicker. */
-const usual = { shortWalk: 1_000, fewSlots: 2_000 }
+const usual = { shortWalk: 1_000, fewSlots: 300 }
 
 export interface PageOfIds {
   total: number

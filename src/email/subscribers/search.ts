@@ -15,8 +15,8 @@ export interface Found {
 const wordsAtOnce = 4
 
 /**
- * Finds by the kept sets, other filters included where that spares looks: `few` are looked at as quickly as other sets are read
- * to make them fewer. Must run in one snapshot.
+ * Finds by the kept sets. To look at `few` rows costs as much as to read the sets of some words, and the sets of other filters
+ * as much as four times as many. Must run in one snapshot.
  */
 export async function findBySets(
   db: Db,
@@ -32,15 +32,14 @@ export async function findBySets(
   const candidates = await store.inAll(db, businessId, gramsOfTerm(term))
   removeSlots(candidates, changed)
   const sure: BlockSets = new Map()
-  const tooMany = () => countAll(candidates) > few
-  const narrowed = !alone && tooMany()
+  const narrowed = !alone && countAll(candidates) > 4 * few
   if (narrowed) keepOnly(candidates, await blocksOfRule(db, businessId, bounds.upper))
   if (alone || (narrowed && bounds.exact)) {
     // Lowering can change the length of what lies outside ASCII, so the term is measured as it is compared.
     if ([...term].length <= gramLength) return { sure: candidates, doubtful: changed }
     // The shortest word is the most common; longer ones are only asked for when it leaves too many in doubt.
     words.sort((a, b) => a.length - b.length)
-    for (let from = 0; from < words.length && tooMany(); from += wordsAtOnce)
+    for (let from = 0; from < words.length && countAll(candidates) > few; from += wordsAtOnce)
       moveTo(sure, candidates, await store.inAny(db, businessId, words.slice(from, from + wordsAtOnce)))
   }
   return { sure, doubtful: changed.concat(slotsOfAll(candidates)) }
