@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import type { Db } from '../platform/database.ts'
 import * as store from './store-audit.ts'
 import { blockBits } from './subscribers/bitmaps.ts'
-import { BlockGrams, bitsOf, encodeSlots, placesOf } from './subscribers/grams.ts'
+import { BlockGrams } from './subscribers/block-grams.ts'
+import { bitsOf, encodeSlots, placesOf } from './subscribers/grams.ts'
 
 /**
  * Compares the sets that searches use with those the texts make. Sets are kept by gram and made by block, so each side is

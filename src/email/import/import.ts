@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import type { Business } from '../../platform/business.ts'
 import { nowFor } from '../../platform/clock.ts'
 import { cutAtRecords, RecordTooLong, readCsv, separatorOf } from '../../platform/csv.ts'
-import { beginWithRetry, type Database, type Db, isUniqueViolation, type Tx } from '../../platform/database.ts'
+import type { Database, Db } from '../../platform/database.ts'
 import { emit } from '../../platform/events.ts'
 import { newId } from '../../platform/ids.ts'
 import { does, queue, type Work } from '../../platform/jobs.ts'
@@ -12,12 +12,11 @@ import { type CustomField, customFieldsOf } from '../custom-fields/custom-fields
 import { resolveLists } from '../lists/lists.ts'
 import { blockBits } from '../subscribers/bitmaps.ts'
 import { foldAll } from '../subscribers/fold.ts'
-import { BlockGrams } from '../subscribers/grams.ts'
 import { indexWhenMany } from '../subscribers/index-search.ts'
 import { ensureTags } from '../tags/tags.ts'
-import { mergeRows } from './merge-rows.ts'
-import { resolveNames } from './resolve-names.ts'
-import { columnsOf, type ReadRows, readRows } from './rows.ts'
+import { type Chunk, mergeChunk, prepareChunk } from './chunk.ts'
+import { clockOf, openTools } from './plan.ts'
+import { columnsOf } from './rows.ts'
 import * as store from './store.ts'
 
 /**
@@ -27,9 +26,7 @@ import * as store from './store.ts'
  */
 const chunkRecords = blockBits
 const chunkBytes = 4_000_000
-const maxAttempts = 10
 const maxRecordBytes = 1_048_576
-const maxKeptRefusals = 10_000
 const turnMs = 60_000
 
 export const importJob = queue<{ businessId: string; importId: string }>('email_import', { expireInSeconds: 300 })
@@ -107,95 +104,41 @@ export async function runImport(
 ): Promise<boolean> {
   const { db } = platform
   const until = performance.now() + (options.turnMs ?? turnMs)
-  const customFields = await customFieldsOf(db, business.id)
-  let read: Part | undefined
-  const grams = new BlockGrams()
+  const tools = await openTools(db, business.id)
+  let chunk: Chunk | undefined
   for (;;) {
     const record = await store.find(db, business.id, importId)
     if (!record || (record.status !== 'queued' && record.status !== 'running')) return false
-    if (read?.number !== record.nextChunk)
-      read = await readChunk(db, business.id, record, record.nextChunk, record.lines + 1, customFields)
-    const now = await nowFor(db, { id: business.id, testMode: true })
-    if (!read) {
-      await finish(db, business.id, importId, now)
+    if (chunk?.number !== record.nextChunk)
+      chunk = await prepareChunk(
+        platform,
+        business.id,
+        record,
+        { number: record.nextChunk, lines: record.lines },
+        tools,
+      )
+    if (!chunk) {
+      await finish(db, business.id, importId, await clockOf(db, business.id))
       return false
     }
-    const { number, chunk } = read
-    const merging = mergeChunk(platform, business.id, record, read, { now, grams })
-    // While the database merges this chunk, the next one is read and checked.
-    const next = readChunk(db, business.id, record, number + 1, chunk.nextLine, customFields)
-    await merging.catch(async error => {
-      await next.catch(() => undefined)
-      throw error
-    })
-    read = await next
-    await foldAll(db, business.id, now)
-    await indexWhenMany(db, business.id)
-    if (options.signal?.aborted || performance.now() > until) return true
-  }
-}
-
-async function readChunk(
-  db: Db,
-  businessId: string,
-  record: store.ImportRecord,
-  number: number,
-  firstLine: number,
-  customFields: readonly CustomField[],
-) {
-  const content = await store.chunk(db, businessId, record.id, number)
-  if (!content) return undefined
-  const text = content.toString('utf8')
-  const file = { ...record.settings, firstLine, skipHeader: number === 0 }
-  return { number, bytes: content.length, chunk: await readRows(text, file, customFields) }
-}
-
-type Part = { number: number; bytes: number; chunk: ReadRows }
-
-async function mergeChunk(
-  platform: Platform,
-  businessId: string,
-  record: store.ImportRecord,
-  part: Part,
-  work: { now: Date; grams: BlockGrams },
-): Promise<void> {
-  for (let attempt = 1; ; attempt++)
-    try {
-      return await beginWithRetry(platform.db, tx => mergeChunkIn(platform, tx, businessId, record, part, work))
-    } catch (error) {
-      // Someone made one of these people meanwhile: nothing was merged, and the next look finds them.
-      if (!isUniqueViolation(error, 'email_subscriber_email') || attempt >= maxAttempts) throw error
+    const isLast = options.signal?.aborted || performance.now() > until
+    const merging = mergeChunk(platform, business.id, record, chunk, tools)
+    // While the database writes this chunk, the next one is read, looked up and made ready: neither waits for the other.
+    const before = { chunk, merging }
+    const next = { number: chunk.number + 1, lines: chunk.lines, before }
+    const [merged, prepared] = await Promise.allSettled([
+      merging,
+      isLast ? undefined : prepareChunk(platform, business.id, record, next, tools),
+    ])
+    if (merged.status === 'rejected') throw merged.reason
+    if (merged.value.logged) {
+      await foldAll(db, business.id, chunk.plan.now)
+      await indexWhenMany(db, business.id)
     }
-}
-
-async function mergeChunkIn(
-  platform: Platform,
-  tx: Tx,
-  businessId: string,
-  record: store.ImportRecord,
-  part: Part,
-  work: { now: Date; grams: BlockGrams },
-): Promise<void> {
-  const { now } = work
-  const { rows, refusals, repeated, nextLine } = part.chunk
-  await store.planByIndex(tx)
-  const current = await store.lock(tx, businessId, record.id)
-  if (!current || current.nextChunk !== part.number || (current.status !== 'queued' && current.status !== 'running'))
-    return
-  const named = await resolveNames(tx, businessId, rows, current.settings, now)
-  const refused = [...refusals, ...named.refusals]
-  const counts = await mergeRows(platform, tx, businessId, named.rows, work)
-  if (refused.length > 0 && current.refused < maxKeptRefusals)
-    await store.addRefusals(tx, businessId, record.id, refused.slice(0, maxKeptRefusals - current.refused))
-  const done = {
-    bytes: part.bytes,
-    lines: nextLine - 1,
-    rows: rows.length + repeated + refusals.length,
-    refused: refused.length,
-    created: counts.created,
-    updated: counts.updated + repeated,
+    if (isLast) return true
+    if (prepared.status === 'rejected') throw prepared.reason
+    chunk = prepared.value
   }
-  await store.advance(tx, businessId, record.id, done, now)
 }
 
 /** Spec silent: one event tells of the whole import; an event for each of a million rows would drown those who listen. */

@@ -1,47 +1,75 @@
-import type { Tx } from '../../platform/database.ts'
+import { isDeepStrictEqual } from 'node:util'
+import type { Db } from '../../platform/database.ts'
 import * as lists from '../lists/store.ts'
 import { ensureTags } from '../tags/tags.ts'
 import type { ImportRow, Refusal } from './rows.ts'
 
-export type NamedRow = ImportRow & { tagNumbers: number[]; listNumbers: number[] }
+/** Names of tags and lists in some rows, with their numbers. */
+export interface Names {
+  tags: Map<string, number>
+  lists: Map<string, number | undefined>
+}
+
+/** Tags come into being; a list that does not exist has no number. */
+export async function resolveNames(
+  db: Db,
+  businessId: string,
+  names: { tags: Iterable<string>; lists: Iterable<string> },
+  now: Date,
+): Promise<Names> {
+  const [tags, listed] = [[...names.tags], [...names.lists]]
+  const numbers = await ensureTags(db, businessId, tags, now)
+  const found = listed.length > 0 ? await lists.resolve(db, businessId, listed) : []
+  const byName = new Map(found.map(list => [list.given, list.number]))
+  return {
+    tags: new Map(tags.map((name, i) => [name, numbers[i]!])),
+    lists: new Map(listed.map(name => [name, byName.get(name)])),
+  }
+}
+
+/** False when one of them was deleted, renamed or made anew meanwhile. */
+export const stillNamed = async (db: Db, businessId: string, names: Names, now: Date): Promise<boolean> =>
+  isDeepStrictEqual(
+    await resolveNames(db, businessId, { tags: names.tags.keys(), lists: names.lists.keys() }, now),
+    names,
+  )
+
+export const namesIn = (rows: readonly ImportRow[]) => ({
+  tags: distinct(rows.map(row => row.tags)),
+  lists: distinct(rows.map(row => row.lists)),
+})
+
+const distinct = (names: readonly (readonly string[])[]) => new Set([...new Set(names)].flat())
 
 /**
- * Names of tags and lists to numbers, those that everyone in the file gets besides their own included. Tags come into being; a list that
- * does not exist refuses its row. Who has the same names gets the same array of numbers.
+ * Gives rows their numbers, those that everyone in the file gets included. A list that does not exist refuses its row. Who has the same
+ * names gets the same array of numbers.
  */
-export async function resolveNames(
-  tx: Tx,
-  businessId: string,
+export function numberRows(
   rows: readonly ImportRow[],
+  names: Names,
   everyone: { tagNumbers: number[]; listNumbers: number[] },
-  now: Date,
-): Promise<{ rows: NamedRow[]; refusals: Refusal[] }> {
-  const tagNames = distinct(rows.map(row => row.tags))
-  const tags = new Map((await ensureTags(tx, businessId, tagNames, now)).map((number, i) => [tagNames[i]!, number]))
-  const listNames = distinct(rows.map(row => row.lists))
-  const found = listNames.length > 0 ? await lists.resolve(tx, businessId, listNames) : []
-  const known = new Map(found.map(list => [list.given, list.number]))
-  const tagNumbersOf = numbering(tags, everyone.tagNumbers)
-  const listNumbersOf = numbering(known, everyone.listNumbers)
+): { rows: ImportRow[]; refusals: Refusal[] } {
+  const tagNumbersOf = numbering(names.tags, everyone.tagNumbers)
+  const listNumbersOf = numbering(names.lists, everyone.listNumbers)
   const refusals: Refusal[] = []
-  const named: NamedRow[] = []
+  const numbered: ImportRow[] = []
   for (const row of rows) {
     const listNumbers = listNumbersOf(row.lists)
     if (listNumbers) {
-      // Written into the row itself: copying a million rows is time, and nobody else holds them.
-      named.push(Object.assign(row, { tagNumbers: tagNumbersOf(row.tags)!, listNumbers }))
+      row.listNumbers = listNumbers
+      row.tagNumbers = tagNumbersOf(row.tags)!
+      numbered.push(row)
       continue
     }
-    const missing = row.lists.find(name => !known.has(name))
+    const missing = row.lists.find(name => names.lists.get(name) === undefined)
     refusals.push({ line: row.line, email: row.email, reason: `there is no list named "${missing}"` })
   }
-  return { rows: named, refusals }
+  return { rows: numbered, refusals }
 }
 
-const distinct = (names: readonly (readonly string[])[]) => [...new Set([...new Set(names)].flat())]
-
 /** Undefined for names of which one is unknown. */
-function numbering(numbers: ReadonlyMap<string, number>, everyone: readonly number[]) {
+function numbering(numbers: ReadonlyMap<string, number | undefined>, everyone: readonly number[]) {
   const known = new Map<readonly string[], number[] | undefined>()
   return (names: readonly string[]): number[] | undefined => {
     if (known.has(names)) return known.get(names)

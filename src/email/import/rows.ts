@@ -23,6 +23,8 @@ export type Column =
 export interface ImportRow {
   line: number
   email: string
+  /** the email in lower case, as the database lowers it */
+  address: string
   firstName: string | null
   lastName: string | null
   mobile: string | null
@@ -35,6 +37,9 @@ export interface ImportRow {
   customFields: Record<string, unknown> | null
   tags: readonly string[]
   lists: readonly string[]
+  /** of its own tags and lists and of those everyone in the file gets; known once the names are */
+  tagNumbers: number[]
+  listNumbers: number[]
 }
 
 export interface Refusal {
@@ -78,27 +83,15 @@ export function columnsOf(header: readonly string[], customFields: readonly Cust
 
 const squeezed = (name: string) => name.toLowerCase().replaceAll(/[\s_-]/g, '')
 
-export interface ReadRows {
-  rows: ImportRow[]
-  refusals: Refusal[]
-  /** rows that a later one of the same email was merged into */
-  repeated: number
-  /** the line after the last */
-  nextLine: number
-}
+const sliceRecords = 100
 
-const sliceRecords = 500
-
-/**
- * Reads and checks one chunk, in slices, so that requests are served in between. Of rows with the same email the last one
- * counts, since one statement can't write a row twice.
- */
+/** Reads and checks one chunk, in slices, so that requests are served in between. */
 export async function readRows(
   text: string,
   file: { columns: readonly (Column | null)[]; separator: string; firstLine: number; skipHeader: boolean },
   customFields: readonly CustomField[],
-): Promise<ReadRows> {
-  const byEmail = new Map<string, ImportRow>()
+): Promise<{ rows: ImportRow[]; refusals: Refusal[] }> {
+  const rows: ImportRow[] = []
   const refusals: Refusal[] = []
   const reader: Reader = {
     columns: file.columns,
@@ -107,22 +100,22 @@ export async function readRows(
     isClean: !text.includes('\u0000') && !text.includes('\uFFFD'),
   }
   let records = 0
-  let repeated = 0
   for (const record of readCsv(text, file.separator, file.firstLine)) {
     if (records++ === 0 && file.skipHeader) continue
-    if (records % sliceRecords === 0) await new Promise(resolve => setImmediate(resolve))
+    if (records % sliceRecords === 0) await serveOthers()
     const row = readRow(record, reader)
     if ('reason' in row) refusals.push(row)
-    else {
-      const address = row.email.toLowerCase()
-      const earlier = byEmail.get(address)
-      if (earlier) repeated++
-      byEmail.set(address, earlier ? mergeRows(earlier, row) : row)
-    }
+    else rows.push(row)
   }
+  return { rows, refusals }
+}
+
+export const serveOthers = () => new Promise(resolve => setImmediate(resolve))
+
+export function linesIn(text: string): number {
   let lines = 0
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines++
-  return { rows: [...byEmail.values()], refusals, repeated, nextLine: file.firstLine + lines }
+  return lines
 }
 
 interface Reader {
@@ -158,7 +151,7 @@ function rememberingSplit(): Reader['splitNames'] {
 }
 
 /** The later row wins field by field; tags and lists add up. */
-function mergeRows(earlier: ImportRow, later: ImportRow): ImportRow {
+export function joinRows(earlier: ImportRow, later: ImportRow): ImportRow {
   const given = Object.fromEntries(Object.entries(later).filter(([, value]) => value !== null))
   const customFields = (earlier.customFields || later.customFields) && {
     ...earlier.customFields,
@@ -177,6 +170,7 @@ function readRow(record: CsvRecord, reader: Reader): ImportRow | Refusal {
   const row: ImportRow = {
     line: record.line,
     email: '',
+    address: '',
     firstName: null,
     lastName: null,
     mobile: null,
@@ -189,6 +183,8 @@ function readRow(record: CsvRecord, reader: Reader): ImportRow | Refusal {
     customFields: null,
     tags: noNames,
     lists: noNames,
+    tagNumbers: noNumbers,
+    listNumbers: noNumbers,
   }
   let fault: string | undefined
   const { columns } = reader
@@ -203,6 +199,7 @@ function readRow(record: CsvRecord, reader: Reader): ImportRow | Refusal {
 }
 
 const noNames: readonly string[] = []
+const noNumbers: number[] = []
 
 /** Exports lead what looks like a formula with an apostrophe; here it comes off again. */
 function cellText(cell: string | undefined): string {
@@ -233,8 +230,9 @@ function setCell(row: ImportRow, column: Column, cell: string, reader: Reader): 
         ? undefined
         : 'leadScore is not an integer'
     case 'status':
-      row.status = cell.toLowerCase() as Status
-      return statuses.includes(row.status) ? undefined : `status is not one of ${statuses.join(', ')}`
+      // Ours, not the file's: a text that is the same object for all is compared and looked up at once.
+      row.status = statuses.find(status => status === cell || status === cell.toLowerCase()) ?? null
+      return row.status ? undefined : `status is not one of ${statuses.join(', ')}`
     case 'dateOfBirth':
       row.dateOfBirth = cell
       return isLocalDate(cell) ? undefined : 'dateOfBirth is not a date such as 1990-01-31'

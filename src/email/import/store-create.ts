@@ -1,7 +1,6 @@
-import { pipeline } from 'node:stream/promises'
+import { CopyRows } from '../../platform/copy-rows.ts'
 import { type Db, only } from '../../platform/database.ts'
 import type { Status } from '../subscribers/schema.ts'
-import { copyCell } from '../subscribers/store-grams.ts'
 import type { ImportRow } from './rows.ts'
 
 /**
@@ -10,29 +9,33 @@ import type { ImportRow } from './rows.ts'
  */
 export const hidden = (db: Db, businessId: string) => db`(select ${businessId}::text collate "C" as id offset 0)`
 
-/** Who of these addresses (in lower case) is a subscriber. Lateral: the index is asked for each, whatever the planner thinks of their number. */
-export const subscribersAmong = (db: Db, businessId: string, addresses: string[]) => db<
-  { address: string; id: string }[]
+/**
+ * Who of these addresses is a subscriber, and which are suppressed, by their place in the list. Lateral: the indexes are asked for each,
+ * whatever the planner thinks of their number.
+ */
+export const lookUp = (db: Db, businessId: string, addresses: readonly string[]) => db<
+  { place: number; id: string | null; suppressed: Status | 'manual' | null }[]
 >`
-  select a.address, s.id from unnest(${addresses}::text[]) as a (address) cross join ${hidden(db, businessId)} b cross join lateral (
+  select (a.n - 1)::int as place, s.id, p.type as suppressed
+  from unnest(string_to_array(${addresses.join('\n')}, chr(10))) with ordinality as a (address, n) cross join ${hidden(db, businessId)} b
+  left join lateral (
     select id from email_subscriber s
-    where s.business_id = b.id and lower(s.email) = a.address and s.delete_after is null limit 1) s`
-
-export const suppressedAmong = (db: Db, businessId: string, addresses: string[]) => db<
-  { address: string; type: Status | 'manual' }[]
->`
-  select address, type from email_suppression where business_id = ${businessId} and address = any(${addresses}::text[])`
+    where s.business_id = b.id and lower(s.email) = a.address and s.delete_after is null limit 1) s on true
+  left join lateral (select type from email_suppression p where p.business_id = b.id and p.address = a.address limit 1) p on true
+  where s.id is not null or p.type is not null`
 
 /** Chunks of one business that make many people take turns; two that met the same emails in another order would lock in a circle. */
 export const takeTurn = (db: Db, businessId: string) =>
   db`select pg_advisory_xact_lock(hashtextextended(${`email_import ${businessId}`}, 0))`
 
-export const lower = (db: Db, text: string) =>
-  db<{ lowered: string }[]>`select lower(${text}::text) as lowered`.then(rows => only(rows).lowered)
+/** Not in every language: where Turkish is spoken, I is not lowered to i. */
+export const lowersAsciiPlainly = (db: Db) =>
+  db<{ plainly: boolean }[]>`
+  select lower('ABCDEFGHIJKLMNOPQRSTUVWXYZ') = 'abcdefghijklmnopqrstuvwxyz' as plainly`.then(rows => only(rows).plainly)
 
-export const lowerEach = (db: Db, texts: string[]) =>
+export const lowerEach = (db: Db, texts: readonly string[]) =>
   db<{ lowered: string[] }[]>`
-  select array(select lower(text) from unnest(${texts}::text[]) with ordinality as t (text, n) order by n) as lowered`.then(
+  select array(select lower(text) from unnest(${texts as string[]}::text[]) with ordinality as t (text, n) order by n) as lowered`.then(
     rows => only(rows).lowered,
   )
 
@@ -49,36 +52,53 @@ export type OptionalField = (typeof optional)[number][0]
 export const fieldsGiven = (rows: readonly ImportRow[]): OptionalField[] =>
   optional.map(([field]) => field).filter(field => rows.some(row => row[field] !== null))
 
-export async function copyPeople(
-  db: Db,
-  fields: readonly OptionalField[],
-  lines: AsyncIterable<string>,
-): Promise<void> {
+const always = 13
+
+export const copyPeople = (db: Db, fields: readonly OptionalField[], rows: CopyRows) => {
   const columns = optional.filter(([field]) => fields.includes(field)).map(([, column]) => db`, ${db(column)}`)
-  const writable = await db`
-    copy email_subscriber (business_id, id, slot, email, first_name, last_name, lead_score, status, list_numbers, tag_numbers, source,
-      created_at, updated_at ${columns.reduce((left, right) => db`${left} ${right}`, db``)}) from stdin`.writable()
-  await pipeline(lines, writable)
+  return rows.sendTo(db`
+    copy email_subscriber (business_id, created_at, updated_at, id, slot, email, first_name, last_name, lead_score, status, list_numbers,
+      tag_numbers, source ${columns.reduce((left, right) => db`${left} ${right}`, db``)}) from stdin (format binary)`)
 }
 
-const defaults: Record<OptionalField, string> = {
-  mobile: '',
-  country: 'Not Specified',
-  city: 'Not Specified',
-  dateOfBirth: '\\N',
-  customFields: '{}',
-}
-
-export function copyLine(
-  row: ImportRow,
-  own: { lead: string; id: string; slot: number; numbers: string; at: string },
-  facets: { status: Status; leadScore: number },
-  fields: readonly OptionalField[],
-): string {
-  let line = `${own.lead}${own.id}\t${own.slot}\t${copyCell(row.email)}\t${row.firstName ? copyCell(row.firstName) : ''}\t${row.lastName ? copyCell(row.lastName) : ''}\t${facets.leadScore}\t${facets.status}\t${own.numbers}\t${row.source ? copyCell(row.source) : 'import'}${own.at}`
-  for (const field of fields) {
-    const value = row[field]
-    line += `\t${value === null ? defaults[field] : copyCell(typeof value === 'string' ? value : JSON.stringify(value))}`
+/** Makes the rows of people for COPY, one after the other. */
+export function peopleRows(businessId: string, fields: readonly OptionalField[], size: number, now: Date) {
+  const rows = new CopyRows(always + fields.length, size * 250)
+  const shared = new CopyRows(0)
+  shared.text(businessId)
+  shared.moment(now)
+  shared.moment(now)
+  const add = (row: ImportRow, own: { id: string; slot: number; status: Status }) => {
+    rows.begin()
+    rows.cells(shared)
+    rows.text(own.id)
+    rows.int(own.slot)
+    rows.text(row.email)
+    rows.text(row.firstName ?? '')
+    rows.text(row.lastName ?? '')
+    rows.int(row.leadScore ?? 0)
+    rows.text(own.status)
+    rows.ints(row.listNumbers)
+    rows.ints(row.tagNumbers)
+    rows.text(row.source ?? 'import')
+    for (const field of fields) addOptional(rows, row, field)
   }
-  return `${line}\n`
+  return { rows, add }
+}
+
+function addOptional(rows: CopyRows, row: ImportRow, field: OptionalField): void {
+  switch (field) {
+    case 'dateOfBirth':
+      if (row.dateOfBirth === null) rows.null()
+      else rows.date(row.dateOfBirth)
+      return
+    case 'customFields':
+      rows.jsonb(row.customFields ?? {})
+      return
+    case 'mobile':
+      rows.text(row.mobile ?? '')
+      return
+    default:
+      rows.text(row[field] ?? 'Not Specified')
+  }
 }

@@ -1,6 +1,6 @@
 import type { Db } from '../../platform/database.ts'
 import { logCreated } from '../subscribers/store-changes.ts'
-import type { NamedRow } from './resolve-names.ts'
+import type { ImportRow } from './rows.ts'
 import { hidden } from './store-create.ts'
 
 const given = (db: Db, rows: readonly object[]) => db`
@@ -21,7 +21,7 @@ const withMissing = (db: Db, column: string, added: string) => db`
 export const update = (
   db: Db,
   businessId: string,
-  rows: readonly (NamedRow & { n: number; id: string })[],
+  rows: readonly (ImportRow & { n: number; id: string })[],
   now: Date,
 ) => db<{ n: number }[]>`
   with old as materialized (
@@ -62,7 +62,7 @@ export const update = (
 export const insert = (
   db: Db,
   businessId: string,
-  rows: readonly (NamedRow & { id: string; slot: number })[],
+  rows: readonly (ImportRow & { id: string; slot: number })[],
   now: Date,
 ) => db<{ slot: number }[]>`
   with made as (

@@ -1,32 +1,57 @@
-import type { Tx } from '../../platform/database.ts'
-import { leadScoreSettings } from '../lead-score/lead-score.ts'
-import { blockBits, FreshBlock } from './bitmaps.ts'
-import type { Facets } from './facets.ts'
-import { Counts } from './fold.ts'
-import type { BlockGrams } from './grams.ts'
+import type { CopyRows } from '../../platform/copy-rows.ts'
+import { type Db, sendAlong, type Tx } from '../../platform/database.ts'
+import { type LeadScoreSettings, leadScoreSettings } from '../lead-score/lead-score.ts'
+import { blockBits } from './bitmaps.ts'
+import type { BlockGrams } from './block-grams.ts'
+import { type FreshFacets, freshCounts, freshSets } from './fresh-block.ts'
 import * as store from './store-fold.ts'
 import * as gramStore from './store-grams.ts'
 
 /**
  * Many who come at once have a block of slots for themselves, so their sets are written whole and their totals added in the
  * transaction that makes them, without a detour through the log. Folding must wait a moment for it, other writers need not.
+ * All that can be is made before, while nobody waits.
  */
-export async function addBlock(
-  tx: Tx,
-  businessId: string,
-  people: { firstSlot: number; facets: readonly Facets[]; grams: BlockGrams },
-  now: Date,
-): Promise<void> {
-  const block = people.firstSlot / blockBits
-  const { sets, words } = people.grams.take()
-  await gramStore.addBlock(tx, businessId, block, sets)
-  const fresh = new FreshBlock()
-  for (const [place, facets] of people.facets.entries()) fresh.add(place, facets)
-  await store.addBlock(tx, businessId, block, fresh.rows(), now)
-  const { engagedAsOf } = (await store.lockFold(tx, businessId, now, true))!
-  const { hotFrom, coldTo } = await leadScoreSettings(tx, businessId)
-  const counts = new Counts({ hotFrom, coldTo, engagedAsOf })
-  for (const after of people.facets) counts.add({ before: undefined, after, at: now })
-  await store.addCounts(tx, businessId, counts.rows())
-  if (words.length > 0) await gramStore.addWords(tx, businessId, words)
+export interface Block {
+  number: number
+  people: readonly FreshFacets[]
+  sets: { key: string; bits: Buffer }[]
+  grams: CopyRows
+  words: string[]
+  rules: LeadRules
+  counts: store.CountRow[]
 }
+
+type LeadRules = Pick<LeadScoreSettings, 'hotFrom' | 'coldTo'>
+
+export async function makeBlock(
+  db: Db,
+  businessId: string,
+  { firstSlot, people, grams }: { firstSlot: number; people: readonly FreshFacets[]; grams: BlockGrams },
+  now: Date,
+): Promise<Block> {
+  const number = firstSlot / blockBits
+  const { sets, words } = grams.take()
+  const rules = await leadScoreSettings(db, businessId)
+  return {
+    number,
+    people,
+    sets: freshSets(people),
+    grams: gramStore.gramRows(businessId, number, sets),
+    words,
+    rules,
+    counts: freshCounts(people, rules, now),
+  }
+}
+
+export async function addBlock(tx: Tx, businessId: string, block: Block, now: Date): Promise<void> {
+  await gramStore.copyGrams(tx, block.grams)
+  await sendAlong(tx, store.addBlock(tx, businessId, block.number, block.sets, now))
+  await store.lockFold(tx, businessId, now, true)
+  const rules = await leadScoreSettings(tx, businessId)
+  const counts = areSame(rules, block.rules) ? block.counts : freshCounts(block.people, rules, now)
+  await sendAlong(tx, store.addCounts(tx, businessId, counts))
+  if (block.words.length > 0) await sendAlong(tx, gramStore.addWords(tx, businessId, block.words))
+}
+
+const areSame = (one: LeadRules, other: LeadRules) => one.hotFrom === other.hotFrom && one.coldTo === other.coldTo

@@ -2,7 +2,7 @@ import type { Facets } from './facets.ts'
 
 /** Sets of subscribers, as bits by slot. A block holds the slots that share their higher bits. */
 export const blockBits = 8_192
-const blockBytes = blockBits / 8
+export const blockBytes = blockBits / 8
 
 /** Scores are kept as the bits of score + 2³¹, one set a bit, so that any range is a few operations on sets. */
 export const scoreBits = 32
@@ -52,49 +52,6 @@ export function noteSetChanges(
   }
   for (const key of has) if (!had.includes(key)) note(key, 1)
   for (const key of had) if (!has.includes(key)) note(key, 0)
-}
-
-/** The sets of a block that nobody was in before. */
-export class FreshBlock {
-  readonly #sets = new Map<string, Buffer>()
-  readonly #numbered = new Map<readonly number[], Buffer[]>()
-
-  add(place: number, facets: Facets): void {
-    mark(this.#set(everyoneKey), place)
-    mark(this.#set(statusKey(facets.status)), place)
-    for (const set of this.#setsOf(facets.listNumbers, listKey)) mark(set, place)
-    for (const set of this.#setsOf(facets.tagNumbers, tagKey)) mark(set, place)
-    for (let bits = (facets.leadScore + scoreBase) >>> 0, bit = 0; bits !== 0; bits >>>= 1, bit++)
-      if (bits & 1) mark(this.#set(scoreKey(bit)), place)
-  }
-
-  rows(): { key: string; bits: string }[] {
-    return [...this.#sets].map(([key, bits]) => ({ key, bits: `x${bits.toString('hex')}` }))
-  }
-
-  /** People who come together share their arrays of numbers, so the array itself is a key. */
-  #setsOf(numbers: readonly number[], keyOf: (number: number) => string): Buffer[] {
-    let sets = this.#numbered.get(numbers)
-    if (!sets) {
-      sets = numbers.map(number => this.#set(keyOf(number)))
-      this.#numbered.set(numbers, sets)
-    }
-    return sets
-  }
-
-  #set(key: string): Buffer {
-    let set = this.#sets.get(key)
-    if (!set) {
-      set = Buffer.alloc(blockBytes)
-      this.#sets.set(key, set)
-    }
-    return set
-  }
-}
-
-function mark(bytes: Buffer, slot: number): void {
-  const place = slot % blockBits
-  bytes[place >> 3]! |= 0x80 >> (place & 7)
 }
 
 /** The slots of a block, from the bytes of its bits. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { BlockGrams, bitsOf, changedSet, fieldEnd, gramChanges, gramsOf, gramsOfTerm, placesOf } from './grams.ts'
+import { BlockGrams } from './block-grams.ts'
+import { bitsOf, changedSet, fieldEnd, gramChanges, gramsOf, gramsOfTerm, placesOf } from './grams.ts'
 
 const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'é', 'ع', '😀', '.', '1', ' '), maxLength: 12 })
 const text = fc

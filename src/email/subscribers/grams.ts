@@ -7,10 +7,11 @@ import { blockBits } from './bitmaps.ts'
  * contains the term. Words have sets where many of a block have them, so what is looked at again is never many.
  */
 export const gramLength = 3
-const wordFromSlots = 12
-const maxWordLength = 80
+export const wordFromSlots = 12
+export const minWordLength = 4
+export const maxWordLength = 80
 export const setBytes = blockBits / 8
-const maxListed = setBytes / 2 - 1
+export const maxListed = setBytes / 2 - 1
 
 /** Fields of a text are parted by this; no gram and no word goes across it. */
 export const fieldEnd = '\u001f'
@@ -34,10 +35,15 @@ export function wordsOf(text: string): Set<string> {
   const words = new Set<string>()
   for (const word of text.match(/[a-z\u0080-\uffff]{4,}|[0-9]{4,}/g) ?? [])
     if (word.length <= maxWordLength) words.add(word)
-  const at = text.indexOf('@')
-  const end = text.indexOf(fieldEnd)
-  if (at >= 0 && at < end && end - at > gramLength && end - at <= maxWordLength) words.add(text.slice(at, end))
+  const domain = domainIn(text)
+  if (domain) words.add(text.slice(domain.start, domain.end))
   return words
+}
+
+/** Where the domain of the email is, with its @. */
+export function domainIn(text: string): { start: number; end: number } | undefined {
+  const [start, end] = [text.indexOf('@'), text.indexOf(fieldEnd)]
+  return start >= 0 && end - start > gramLength && end - start <= maxWordLength ? { start, end } : undefined
 }
 
 /** Which sets tell of a term: one where a gram is the whole term, else some that everyone who matches must be in. */
@@ -76,135 +82,6 @@ export function bitsOf(stored: Uint8Array): Uint8Array {
     bits[place >> 3]! |= 0x80 >> (place & 7)
   }
   return bits
-}
-
-export interface GramSet {
-  gram: string
-  slots: Buffer
-}
-
-const ascii = 128
-const isAscii = (text: string) => {
-  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) >= ascii) return false
-  return true
-}
-
-/**
- * All sets of a block whose people come at once, from their texts in the order of their places. Grams of ASCII are numbers, and
- * the members of each are chained through two plain arrays: a text costs about a microsecond, where a map of texts to arrays would cost ten.
- */
-export class BlockGrams {
-  readonly #heads = new Int32Array(ascii ** gramLength)
-  #next = new Int32Array(1 << 19)
-  #places = new Uint16Array(1 << 19)
-  #used = 0
-  #codes: number[] = []
-  #others = new Map<string, number[]>()
-  #words = new Map<string, number[]>()
-
-  add(place: number, text: string): void {
-    if (this.#used + text.length * gramLength >= this.#next.length) this.#grow()
-    if (isAscii(text)) this.#addAscii(place, text)
-    else for (const gram of gramsOf(text)) this.#addGram(place, gram)
-    for (const word of wordsOf(text)) {
-      const places = this.#words.get(word)
-      if (places) places.push(place)
-      else this.#words.set(word, [place])
-    }
-  }
-
-  /** The sets, and of them the words. Begins anew. */
-  take(): { sets: GramSet[]; words: string[] } {
-    const sets: GramSet[] = []
-    for (const code of this.#codes) {
-      sets.push({ gram: gramOfCode(code), slots: this.#slotsOf(code) })
-      this.#heads[code] = 0
-    }
-    for (const [gram, places] of this.#others) sets.push({ gram, slots: encodeSlots(places) })
-    const words: string[] = []
-    for (const [word, places] of this.#words)
-      if (places.length >= wordFromSlots) {
-        words.push(word)
-        sets.push({ gram: word, slots: encodeSlots(places) })
-      }
-    this.#used = 0
-    this.#codes = []
-    this.#others.clear()
-    this.#words.clear()
-    return { sets, words }
-  }
-
-  /** The chain runs from the last place to the first. */
-  #slotsOf(code: number): Buffer {
-    const [next, places] = [this.#next, this.#places]
-    let count = 0
-    for (let entry = this.#heads[code]!; entry !== 0; entry = next[entry]!) count++
-    const listed = count <= maxListed
-    const bytes = listed ? Buffer.allocUnsafe(count * 2) : Buffer.alloc(setBytes)
-    for (let entry = this.#heads[code]!, at = count * 2; entry !== 0; entry = next[entry]!) {
-      const place = places[entry]!
-      if (listed) {
-        bytes[--at] = place & 0xff
-        bytes[--at] = place >> 8
-      } else bytes[place >> 3]! |= 0x80 >> (place & 7)
-    }
-    return bytes
-  }
-
-  #addAscii(place: number, text: string): void {
-    let [two, three] = [0, 0]
-    const end = fieldEnd.charCodeAt(0)
-    for (let i = 0; i < text.length; i++) {
-      const one = text.charCodeAt(i)
-      if (one === end) {
-        two = 0
-        three = 0
-        continue
-      }
-      this.#mark(place, one)
-      if (two !== 0) this.#mark(place, two * ascii + one)
-      if (three !== 0) this.#mark(place, three * ascii + one)
-      three = two === 0 ? 0 : two * ascii + one
-      two = one
-    }
-  }
-
-  #addGram(place: number, gram: string): void {
-    if (isAscii(gram)) {
-      let code = 0
-      for (let i = 0; i < gram.length; i++) code = code * ascii + gram.charCodeAt(i)
-      this.#mark(place, code)
-      return
-    }
-    const places = this.#others.get(gram)
-    if (places) places.push(place)
-    else this.#others.set(gram, [place])
-  }
-
-  /** Places come in order, so one who is in the set already is at its head. */
-  #mark(place: number, code: number): void {
-    const head = this.#heads[code]!
-    if (head === 0) this.#codes.push(code)
-    else if (this.#places[head] === place) return
-    const entry = ++this.#used
-    this.#next[entry] = head
-    this.#places[entry] = place
-    this.#heads[code] = entry
-  }
-
-  #grow(): void {
-    const [next, places] = [new Int32Array(this.#next.length * 2), new Uint16Array(this.#places.length * 2)]
-    next.set(this.#next)
-    places.set(this.#places)
-    this.#next = next
-    this.#places = places
-  }
-}
-
-function gramOfCode(code: number): string {
-  let gram = ''
-  for (let rest = code; rest > 0; rest = Math.floor(rest / ascii)) gram = String.fromCharCode(rest % ascii) + gram
-  return gram
 }
 
 export interface TextChange {

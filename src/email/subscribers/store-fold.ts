@@ -129,12 +129,12 @@ export const addBlock = (
   db: Db,
   businessId: string,
   block: number,
-  sets: readonly { key: string; bits: string }[],
+  sets: readonly { key: string; bits: Buffer }[],
   now: Date,
 ) => db`
   insert into email_bitmap (business_id, key, block, bits, newest)
   select ${businessId}, key, ${block}::int, bits::bit(8192), case when key = ${everyoneKey} then ${now}::timestamptz end
-  from unnest(${sets.map(set => set.key)}::text[], ${sets.map(set => set.bits)}::text[]) as s (key, bits) order by key`
+  from unnest(${sets.map(set => set.key)}::text[], ${sets.map(set => `x${set.bits.toString('hex')}`)}::text[]) as s (key, bits) order by key`
 
 /**
  * Who was engaged at one moment and no longer is at the other, or the reverse, counted as the folded totals know it:

@@ -1,34 +1,34 @@
-import { pipeline } from 'node:stream/promises'
+import { CopyRows } from '../../platform/copy-rows.ts'
 import { type Db, only } from '../../platform/database.ts'
+import type { GramSet } from './block-grams.ts'
 import { type BlockSets, inEach, inSome, sentBits } from './block-sets.ts'
-import { type GramSet, isBits, setBytes } from './grams.ts'
+import { isBits, setBytes } from './grams.ts'
 import { searchText } from './store-changes.ts'
-
-/** A cell of COPY's text format. */
-export const copyCell = (text: string) =>
-  /[\\\t\n\r]/.test(text) ? text.replaceAll(/[\\\t\n\r]/g, character => copyEscapes[character]!) : text
-const copyEscapes: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
-
-/** The columns `slots` and `bits`. */
-const copySet = (slots: Buffer) =>
-  isBits(slots) ? `\\N\tx${slots.toString('hex')}` : `\\\\x${slots.toString('hex')}\t\\N`
 
 /** As the program has them: bytes of a list or of bits. */
 export const storedSlots = (db: Db) => db`coalesce(slots, substring(bit_send(bits) from 5))`
 
-/** Writes the sets of a block that nobody was in before. */
-export async function addBlock(db: Db, businessId: string, block: number, sets: readonly GramSet[]): Promise<void> {
-  const lines = function* () {
-    for (let from = 0; from < sets.length; from += 1_000) {
-      let text = ''
-      for (const { gram, slots } of sets.slice(from, from + 1_000))
-        text += `${businessId}\t${copyCell(gram)}\t${block}\t${copySet(slots)}\n`
-      yield text
+/** Rows of the sets of a block that nobody was in before. */
+export function gramRows(businessId: string, block: number, sets: readonly GramSet[]): CopyRows {
+  const rows = new CopyRows(5, 1_500_000)
+  for (const { gram, slots } of sets) {
+    rows.begin()
+    rows.text(businessId)
+    rows.text(gram)
+    rows.int(block)
+    if (isBits(slots)) {
+      rows.null()
+      rows.bits(slots)
+    } else {
+      rows.bytea(slots)
+      rows.null()
     }
   }
-  const writable = await db`copy email_gram (business_id, gram, block, slots, bits) from stdin`.writable()
-  await pipeline(lines, writable)
+  return rows
 }
+
+export const copyGrams = (db: Db, rows: CopyRows) =>
+  rows.sendTo(db`copy email_gram (business_id, gram, block, slots, bits) from stdin (format binary)`)
 
 export const addWords = (db: Db, businessId: string, words: readonly string[]) => db`
   insert into email_word (business_id, word) select ${businessId}, word from unnest(${words as string[]}::text[]) word
