@@ -1,13 +1,8 @@
 import { CopyRows } from '../../platform/copy-rows.ts'
 import { type Db, only } from '../../platform/database.ts'
 import type { Status } from '../subscribers/schema.ts'
+import { hidden } from '../subscribers/store-changes.ts'
 import type { ImportRow } from './rows.ts'
-
-/**
- * The business, hidden from the planner: of one it has no statistics of yet it expects a single row, and would then read all of its people
- * for each one looked up.
- */
-export const hidden = (db: Db, businessId: string) => db`(select ${businessId}::text collate "C" as id offset 0)`
 
 /**
  * Who of these addresses is a subscriber, and which are suppressed, by their place in the list. Lateral: the indexes are asked for each,

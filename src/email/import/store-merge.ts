@@ -1,7 +1,6 @@
 import type { Db } from '../../platform/database.ts'
-import { logCreated } from '../subscribers/store-changes.ts'
+import { hidden, logCreated } from '../subscribers/store-changes.ts'
 import type { ImportRow } from './rows.ts'
-import { hidden } from './store-create.ts'
 
 const given = (db: Db, rows: readonly object[]) => db`
   json_to_recordset(${JSON.stringify(rows)}::text::json) as r (n int, id text, slot int, email text, "firstName" text, "lastName" text,

@@ -3,7 +3,7 @@ import { type Db, only } from '../../platform/database.ts'
 import type { GramSet } from './block-grams.ts'
 import { type BlockSets, inEach, inSome, sentBits } from './block-sets.ts'
 import { isBits, setBytes } from './grams.ts'
-import { searchText } from './store-changes.ts'
+import { hidden, searchText } from './store-changes.ts'
 
 /** As the program has them: bytes of a list or of bits. */
 export const storedSlots = (db: Db) => db`coalesce(slots, substring(bit_send(bits) from 5))`
@@ -69,7 +69,8 @@ export interface TodoText {
 
 /**
  * Takes slots off the list, with the text their sets hold and the text they have now. Who has a change of text in the log stays:
- * that change tells the text before it, which must be the one in the sets.
+ * that change tells the text before it, which must be the one in the sets. Who is deleted is found out after their row is, because the
+ * indexes of the others look small to the planner, and it would read one of them for each slot.
  */
 export const takeTodo = (db: Db, businessId: string, limit: number) => db<TodoText[]>`
   with due as materialized (
@@ -79,8 +80,9 @@ export const takeTodo = (db: Db, businessId: string, limit: number) => db<TodoTe
   ), taken as (
     delete from email_search_todo t where t.business_id = ${businessId} and t.slot = any(array(select slot from due))
   )
-  select due.slot, due.indexed, ${searchText(db, db`s`)} as current
-  from due left join email_subscriber s on s.business_id = ${businessId} and s.slot = due.slot and s.delete_after is null`
+  select due.slot, due.indexed, s.text as current from due cross join ${hidden(db, businessId)} b left join lateral (
+    select case when s.delete_after is null then ${searchText(db, db`s`)} end as text
+    from email_subscriber s where s.business_id = b.id and s.slot = due.slot) s on true`
 
 export const hasTodo = async (db: Db, businessId: string, atLeast: number) =>
   only(
