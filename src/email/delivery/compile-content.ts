@@ -25,7 +25,8 @@ export interface CompiledContent extends Markup {
 }
 
 /**
- * Letters of marks: s value in HTML, u part of an address, U whole address, l tracked link, p pixel, t value in text.
+ * Letters of marks: s value in HTML, u part of an address, U whole address, l tracked link, p pixel; in the text part t value,
+ * v part of an address, V whole address.
  * Order: Liquid is replaced by marks first, so that no later tool can misread it.
  */
 export async function compileContent(content: Content, { tracked } = { tracked: true }): Promise<CompiledContent> {
@@ -45,7 +46,7 @@ export async function compileContent(content: Content, { tracked } = { tracked: 
     tracked,
   }
   const markup = await (isQuick(order) ? buildMarkup(order) : buildOnThread(order))
-  return { ...markup, slots, mark: new RegExp(`pp${hash}([suUlpt])(\\d+)z`) }
+  return { ...markup, slots, mark: new RegExp(`pp${hash}([suUlptvV])(\\d+)z`) }
 }
 
 /** A few milliseconds: less than a thread takes to start. */

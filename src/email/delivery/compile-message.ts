@@ -234,15 +234,24 @@ function piecesOfMark(letter: string, number: number, content: CompiledContent, 
   const slot = content.slots[number]
   if (!slot) return []
   if (slot.kind !== 'output') return [slot]
-  const encode = letter === 't' ? same : letter === 'u' ? inAddress : letter === 'U' ? wholeAddress : escapeHtml
+  const encode = encoders[letter] ?? escapeHtml
   const { value } = slot
   // The source names the value in this kind of place; places of one kind share it.
   return [{ ...slot, source: `${letter} ${slot.source}`, value: data => encode(textOf(value(data))) }]
 }
 
-const inAddress = (value: string) => escapeHtml(encodeURIComponent(value.toWellFormed()))
+const inAddress = (value: string) => encodeURIComponent(value.toWellFormed())
 /** A value that is a whole address may not smuggle in a script. */
-const wholeAddress = (value: string) => escapeHtml(/^(https?:|mailto:|tel:)/i.test(value.trim()) ? value.trim() : '#')
+const wholeAddress = (value: string) => (/^(https?:|mailto:|tel:)/i.test(value.trim()) ? value.trim() : '#')
+
+const encoders: Record<string, (value: string) => string> = {
+  s: escapeHtml,
+  u: value => escapeHtml(inAddress(value)),
+  U: value => escapeHtml(wholeAddress(value)),
+  t: same,
+  v: inAddress,
+  V: wholeAddress,
+}
 
 function mergeTexts(pieces: readonly Piece[]): Piece[] {
   const merged: Piece[] = []

@@ -81,6 +81,17 @@ describe('a message', () => {
     expect(mail.html).toContain(`<img src="${publicUrl}/e/o/TRACK-token_1"`)
   })
 
+  test('addresses in the text part are as they are, not escaped for HTML', async () => {
+    const web = 'https://w.example/?a=1&b="x"'
+    const { mail } = await compose(
+      '<a href="{{ customFields.web }}">own</a> <a href="https://x.example/?n={{ firstName }}&amp;m=1" data-no-track>part</a>',
+      { customFields: { web }, firstName: "O'Neil & <b>" },
+    )
+    expect(mail.html).toContain('href="https://w.example/?a=1&amp;b=&quot;x&quot;"')
+    expect(mail.text).toContain(`own [${web}]`)
+    expect(mail.text).toContain("part [https://x.example/?n=O'Neil%20%26%20%3Cb%3E&m=1]")
+  })
+
   test('a value that is a whole address may not be a script', async () => {
     const { mail } = await compose('<a href="{{ customFields.site }}">S</a>', {
       customFields: { site: 'javascript:alert(1)' },

@@ -35,10 +35,13 @@ export async function buildMarkup(order: MarkupOrder): Promise<Markup> {
   const { html, links } = rewriteAddresses(insertBeforeBodyEnd(styled, order.footer), order)
   return {
     html: insertBeforeBodyEnd(insertAfterBodyStart(html, order.preheader), order.tracked ? pixelHtml(hash) : ''),
-    text: toText(html).replaceAll(new RegExp(`pp${hash}s(\\d+)z`, 'g'), `pp${hash}t$1z`),
+    text: toText(html).replaceAll(new RegExp(`(?<=pp${hash})[suU](?=\\d+z)`, 'g'), letter => inText[letter] ?? letter),
     links,
   }
 }
+
+/** What stands for the same value in the text part, where nothing is escaped for HTML. */
+const inText: Record<string, string> = { s: 't', u: 'v', U: 'V' }
 
 export const hasStyles = (source: string) => /<style[\s>]/i.test(source)
 
