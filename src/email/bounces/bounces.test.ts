@@ -124,6 +124,22 @@ describe('bounces by mail', () => {
     expect(await statusOf(shop, 'bob@example.com')).toBe('subscribed')
   })
 
+  test('that blame the sender or the content leave the subscriber as it was', async () => {
+    for (const [diagnostic, status, leadScore] of [
+      ['550 5.7.1 Service unavailable; client host blocked using Spamhaus', '5.7.1', 0],
+      ['550 5.7.26 unauthenticated mail is prohibited', '5.7.26', 0],
+      ['554 5.7.1 message refused as spam', '5.7.1', 0],
+      ['552 5.2.2 mailbox full', '5.2.2', -10],
+    ] as const) {
+      const { shop, received } = await mailed()
+      expect(await deliver(received.from, dsn(diagnostic, status))).toMatch(/^250/)
+      const { body } = await shop.email.get('/subscribers/ada@example.com')
+      expect([diagnostic, body.data.leadScore]).toEqual([diagnostic, leadScore])
+      expect(body.data).toMatchObject({ status: 'subscribed', isSuppressed: false })
+      expect(body.data.activity.some((one: { type: string }) => one.type === 'bounce')).toBe(leadScore !== 0)
+    }
+  })
+
   test('to addresses that we did not make are refused', async () => {
     expect(await deliver(`b+${'a'.repeat(52)}@bounce.example`, dsn('550 5.1.1 x', '5.1.1'))).toMatch(/^550/)
     expect(await deliver('someone@bounce.example', 'x')).toMatch(/^550/)

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { SMTPServer } from 'smtp-server'
 import type { Loop } from '../../platform/jobs.ts'
 import type { Platform } from '../../platform/platform.ts'
+import { isOurs } from '../delivery/classify.ts'
 import { recordEvents } from '../tracking/record.ts'
 import { deliveryInText, deliveryOfAddress, readReport } from './report.ts'
 
@@ -89,7 +90,7 @@ export async function takeMail(
         kind: report.kind,
         at: new Date(),
         reason: report.reason,
-        ...(report.kind === 'bounce' && { hard: report.class === 'hard' }),
+        ...(report.kind === 'bounce' && { hard: report.class === 'hard', blamesUs: isOurs(report.class) }),
       },
     ])
   }

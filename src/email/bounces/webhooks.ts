@@ -1,7 +1,7 @@
 import { createHash, createHmac, createPublicKey, timingSafeEqual, verify, X509Certificate } from 'node:crypto'
 import type { Platform } from '../../platform/platform.ts'
 import { Problem } from '../../platform/problem.ts'
-import { classify } from '../delivery/classify.ts'
+import { classify, isOurs } from '../delivery/classify.ts'
 import type { TrackedEvent } from '../tracking/record.ts'
 
 /**
@@ -76,7 +76,9 @@ function event(
   return [{ ...told, deliveryId: told.deliveryId, id: id.slice(0, 24) }]
 }
 
-const isHard = (text: string) => classify({ code: 550, text }, 'RCPT').class === 'hard'
+const causeOf = (text: string) => classify({ code: 550, text }, 'RCPT').class
+const isHard = (text: string) => causeOf(text) === 'hard'
+const blamesUs = (text: string) => text !== '' && isOurs(causeOf(text))
 
 // SendGrid: ECDSA over timestamp and body.
 
@@ -106,9 +108,13 @@ function sendGridEvents(body: Json): TrackedEvent[] {
         return tell({ kind: 'delivered' })
       case 'bounce':
         // "blocked" is a refusal of us, not of the address.
-        return tell({ kind: 'bounce', reason, hard: one.type !== 'blocked' && isHard(reason) })
-      case 'dropped':
-        return tell({ kind: 'bounce', reason, hard: /bounced address|invalid/i.test(reason) })
+        return one.type === 'blocked'
+          ? tell({ kind: 'bounce', reason, blamesUs: true })
+          : tell({ kind: 'bounce', reason, hard: isHard(reason), blamesUs: blamesUs(reason) })
+      case 'dropped': {
+        const hard = /bounced address|invalid/i.test(reason)
+        return tell({ kind: 'bounce', reason, hard, blamesUs: !hard })
+      }
       case 'spamreport':
         return tell({ kind: 'complaint', reason: 'Reported as spam' })
       case 'unsubscribe':
@@ -147,7 +153,9 @@ function mailgunEvents(body: Json): TrackedEvent[] {
     case 'delivered':
       return tell({ kind: 'delivered' })
     case 'failed':
-      return one.severity === 'permanent' ? tell({ kind: 'bounce', reason, hard: isHard(reason) }) : []
+      return one.severity === 'permanent'
+        ? tell({ kind: 'bounce', reason, hard: isHard(reason), blamesUs: blamesUs(reason) })
+        : []
     case 'complained':
       return tell({ kind: 'complaint', reason: 'Reported as spam' })
     case 'unsubscribed':
@@ -169,6 +177,9 @@ function provesPostmark(notice: Notice): boolean {
   return notice.secret !== '' && sameBytes(hash(given), hash(notice.secret))
 }
 
+/** Of Postmark's many types of bounce, those of the mailbox; the others tell of blocks, policies and automatic answers. */
+const mailboxBounces = new Set(['HardBounce', 'BadEmailAddress', 'SoftBounce'])
+
 function postmarkEvents(one: Json): TrackedEvent[] {
   const at = one?.BouncedAt ?? one?.DeliveredAt ?? one?.ReceivedAt ?? one?.ChangedAt
   const base = { deliveryId: one?.Metadata?.pennypost, at: timeOf(at) }
@@ -179,7 +190,12 @@ function postmarkEvents(one: Json): TrackedEvent[] {
     case 'Delivery':
       return tell({ kind: 'delivered' })
     case 'Bounce':
-      return tell({ kind: 'bounce', reason, hard: one.Type === 'HardBounce' || one.Type === 'BadEmailAddress' })
+      return tell({
+        kind: 'bounce',
+        reason,
+        hard: one.Type === 'HardBounce' || one.Type === 'BadEmailAddress',
+        blamesUs: !mailboxBounces.has(String(one.Type)),
+      })
     case 'SpamComplaint':
       return tell({ kind: 'complaint', reason: 'Reported as spam' })
     case 'SubscriptionChange':
@@ -272,7 +288,7 @@ export function sesEvents(one: Json, key: unknown): TrackedEvent[] {
         one.bounce?.bounceType === 'Permanent' &&
         one.bounce?.bounceSubType !== 'Suppressed' &&
         isHard(reason || '5.1.1')
-      return tell(one.bounce?.timestamp, { kind: 'bounce', reason, hard })
+      return tell(one.bounce?.timestamp, { kind: 'bounce', reason, hard, blamesUs: !hard && blamesUs(reason) })
     }
     case 'Complaint':
       return tell(one.complaint?.timestamp, {

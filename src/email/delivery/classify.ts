@@ -7,6 +7,9 @@ import type { SmtpReply } from './smtp-replies.ts'
  */
 export type ReplyClass = 'hard' | 'soft' | 'block' | 'policy' | 'content' | 'rate' | 'network'
 
+/** Of these the recipient's mailbox is the cause; all others are the sender's to mend. */
+export const isOurs = (cause: ReplyClass) => cause !== 'hard' && cause !== 'soft'
+
 export interface Verdict {
   class: ReplyClass
   /** the server said "later", or it is worth a later try; otherwise this is the end */

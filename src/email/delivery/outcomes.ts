@@ -1,5 +1,5 @@
 import { type Item, leave } from './batch.ts'
-import { classify, type ReplyClass } from './classify.ts'
+import { classify, isOurs, type ReplyClass } from './classify.ts'
 import { deferralMs, patienceMs } from './defer.ts'
 import type { ResultLog } from './result-log.ts'
 import type { SmtpReply } from './smtp-replies.ts'
@@ -91,8 +91,7 @@ export function createOutcomes({ results, now, hasTestClock, deferMs = deferralM
       const expiresAt = item.expiresAt ?? new Date(at.getTime() + patienceMs(item.batch.lane))
       const entry = { class: verdict.class, code: reply.code, reply: reply.text, serverId }
       if (verdict.retry && nextAt < expiresAt) return defer(item, { ...entry, nextAt, tried: true })
-      const recipients = verdict.class === 'hard' || verdict.class === 'soft'
-      await final(item, { ...entry, state: recipients ? 'bounced' : 'failed' })
+      await final(item, { ...entry, state: isOurs(verdict.class) ? 'failed' : 'bounced' })
     },
     unknown: (item, { error, serverId }) =>
       final(item, { state: 'unknown', class: 'network', code: 0, reply: error, serverId }),

@@ -17,6 +17,8 @@ export interface TrackedEvent {
   link?: number
   /** of a bounce: the address does not exist */
   hard?: boolean
+  /** of a bounce: it blames the sender or what was sent, and so says nothing of the subscriber */
+  blamesUs?: boolean
   reason?: string
   ip?: string
   userAgent?: string
@@ -29,7 +31,7 @@ export interface TrackedEvent {
 
 type Judged = TrackedEvent & { isMachine: boolean }
 /** What an event means for the subscriber, who may be nobody. */
-type Meaning = Activity & { email: string; deliveryId: string }
+type Meaning = Activity & { email: string; deliveryId: string; blamesUs?: boolean }
 
 /**
  * Counts what came back, once: the events, the delivery, its send and the subscriber change in one transaction.
@@ -75,7 +77,7 @@ async function recordIn(tx: Tx, businessId: string, events: readonly TrackedEven
   await recordActivities(
     tx,
     businessId,
-    meanings.filter(one => one.subscriberId !== ''),
+    meanings.filter(one => one.subscriberId !== '' && !one.blamesUs),
   )
   await suppressStrangers(tx, businessId, meanings)
 }
@@ -152,7 +154,7 @@ function apply(event: Judged, counted: store.Counted, facts: store.DeliveryFacts
     const field = onceFields[event.kind]
     if (counted[field]) return event.inPerson ? { ...base, isFirst: false } : undefined
     counted[field] = event.at
-    return { ...base, isFirst: true, hard: event.hard ?? false }
+    return { ...base, isFirst: true, hard: event.hard ?? false, blamesUs: event.blamesUs ?? false }
   }
   const field = event.kind === 'open' ? 'openedAt' : 'clickedAt'
   const isFirst = !event.isMachine && counted[field] === null
