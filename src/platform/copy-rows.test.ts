@@ -7,6 +7,7 @@ let w: World
 beforeAll(async () => {
   w = await world()
   await w.db`create table copied (n int, word text, at timestamptz, day date, numbers int[], object jsonb, bytes bytea, flags bit(16))`
+  await w.db`create table named (name text primary key deferrable initially immediate)`
 })
 afterAll(() => w.close())
 
@@ -54,4 +55,19 @@ test('what is copied is what was meant, in every type, and a small start grows',
     }),
     { numRuns: 30 },
   )
+})
+
+test('an error is told, whether it comes while rows are sent or after the last of them', async () => {
+  for (const size of [2, 50_000]) {
+    const copy = new CopyRows(1)
+    for (let i = 0; i < size; i++) {
+      copy.begin()
+      copy.text(`name ${i === size - 1 ? 0 : i}`)
+    }
+    for (let time = 0; time < 3; time++) {
+      const sent = w.db.begin(tx => copy.sendTo(tx`copy named from stdin (format binary)`))
+      await expect(sent).rejects.toMatchObject({ code: '23505' })
+      expect(await w.db`select * from named`).toEqual([])
+    }
+  }
 })

@@ -110,7 +110,11 @@ export class CopyRows {
     const slices = function* () {
       for (let from = 0; from < bytes.length; from += sliceBytes) yield bytes.subarray(from, from + sliceBytes)
     }
-    await pipeline(slices, await copy.writable())
+    const stream = await copy.writable()
+    // An error after the last byte, such as an email that is taken, the driver tells to the query alone, which by then has been
+    // answered with the stream: without this nobody would hear of it, and the stream would never end.
+    Object.assign(copy, { reject: (error: Error) => stream.destroy(error) })
+    await pipeline(slices, stream)
   }
 
   private get bytes(): Buffer {
