@@ -158,3 +158,30 @@ test('the demo fills a business with people that have a history', async () => {
   expect((await shop.email.get('/campaigns')).body.data.pagination.totalCount).toBe(2)
   expect(await auditEmail(w.platform, shop.id)).toEqual([])
 })
+
+test('five soft bounces in a row suppress, with no sign of life between them; subscribed again, the count begins anew', async () => {
+  const shop = await w.business()
+  const { _id: id } = await add(shop, 'full@b.example')
+  let minute = 0
+  const happens = (kind: Activity['kind'], more: Partial<Activity> = {}) =>
+    record(
+      shop,
+      activity(id, kind, { at: new Date(Date.now() + ++minute * 60_000), reason: '452 4.2.2 full', ...more }),
+    )
+  for (const sign of ['delivered', 'open', 'click'] as const) {
+    for (let i = 0; i < 4; i++) await happens('bounce')
+    await happens(sign)
+  }
+  for (let i = 0; i < 4; i++) await happens('bounce')
+  await happens('open', { isMachine: true })
+  expect(await look(shop, id)).toMatchObject({ status: 'subscribed', isSuppressed: false })
+  await happens('bounce')
+  const suppressed = { status: 'bounced', isSuppressed: true, suppressionDetail: { type: 'bounced' } }
+  expect(await look(shop, id)).toMatchObject(suppressed)
+  await shop.email.put(`/subscribers/${id}`, { status: 'subscribed' })
+  for (let i = 0; i < 4; i++) await happens('bounce')
+  expect(await look(shop, id)).toMatchObject({ status: 'subscribed', isSuppressed: false })
+  await happens('bounce')
+  expect(await look(shop, id)).toMatchObject(suppressed)
+  expect(await auditEmail(w.platform, shop.id)).toEqual([])
+})

@@ -17,7 +17,7 @@ export interface Activity {
   isFirst: boolean
   /** a scanner or prefetching mailbox: recorded, but neither scored nor engaged */
   isMachine: boolean
-  /** of a bounce: the address does not exist; only this suppresses */
+  /** of a bounce: the address does not exist; this suppresses at once */
   hard?: boolean
   reason?: string
 }
@@ -34,6 +34,8 @@ export async function recordActivities(tx: Tx, businessId: string, activities: r
   const settings = await leadScoreSettings(tx, businessId)
   const effects = [...groupBy(activities).entries()].map(([id, own]) => effectOf(id, own, settings))
   await store.addActivity(tx, businessId, effects)
+  const wornOut = await wornOutAmong(tx, businessId, activities)
+  for (const effect of effects) if (wornOut.has(effect.id)) effect.status ??= 'bounced'
   const telling = effects.filter(effect => effect.score !== 0 || effect.engagedAt || effect.status)
   if (telling.length === 0) return
   const now = activities.reduce((latest, { at }) => (at > latest ? at : latest), activities[0]!.at)
@@ -101,6 +103,29 @@ function statusAfter(activities: readonly Activity[]): Status | null {
   if (activities.some(one => one.kind === 'unsubscribe')) return 'unsubscribed'
   return null
 }
+
+/** So many soft bounces in a row, and nothing delivered, opened or clicked between them, count as a hard one. */
+const softInARow = 5
+
+async function wornOutAmong(tx: Tx, businessId: string, activities: readonly Activity[]): Promise<Set<string>> {
+  const soft = groupBy(activities.filter(one => one.kind === 'bounce' && !one.hard))
+  if (soft.size === 0) return new Set()
+  const recent = await store.recentOf(tx, businessId, [...soft.keys()])
+  const rounds = (bounces: number) => Math.floor(bounces / softInARow)
+  // Each full round counts once, so that whoever is subscribed again begins anew.
+  const isWornOut = (one: store.Recent) => rounds(softRun(one)) > rounds(softRun(one) - (soft.get(one.id)?.length ?? 0))
+  return new Set(recent.filter(isWornOut).map(one => one.id))
+}
+
+/** How many bounces there are since the last sign of life. */
+function softRun({ activity, mailed, cameBack }: store.Recent): number {
+  const arrived = mailed.filter(([id, stamp]) => stamp % 2 === 1 && !cameBack.includes(id))
+  const alive = activity.filter(([kind, , , machine]) => kind === 'delivered' || (isReading(kind) && machine === 0))
+  const last = Math.max(0, ...arrived.map(([, stamp]) => Math.floor(stamp / 2)), ...alive.map(([, at]) => at))
+  return activity.filter(([kind, at]) => kind === 'bounce' && at > last).length
+}
+
+const isReading = (kind: string) => kind === 'open' || kind === 'click'
 
 const statusKinds = { unsubscribed: 'unsubscribe', bounced: 'bounce', complaint: 'complaint' } as const
 

@@ -3,6 +3,7 @@ import type { Effect } from './activity.ts'
 import { maxActivity, maxCampaigns } from './activity.ts'
 import { maxScore, type Status } from './schema.ts'
 import { lockedRows, logDifference, newAndOld } from './store-changes.ts'
+import { type MailedEntry, mailedOf } from './store-mailed.ts'
 
 /** History is bounded; the newest are kept. Rows are taken in the order of their ids, as in every batch. */
 export const addActivity = (db: Db, businessId: string, effects: Effect[]) => db`
@@ -34,6 +35,25 @@ export const addActivity = (db: Db, businessId: string, effects: Effect[]) => db
         where place <= jsonb_array_length(excluded.campaigns)
           or not excluded.campaigns @> jsonb_build_array(jsonb_build_object('campaignId', item -> 'campaignId'))
         order by place limit ${maxCampaigns}) newest) end`
+
+export interface Recent {
+  id: string
+  activity: Effect['activity']
+  mailed: MailedEntry[]
+  /** deliveries that were accepted and came back all the same */
+  cameBack: string[]
+}
+
+/** What these subscribers got and did of late, newest first. */
+export const recentOf = (db: Db, businessId: string, ids: string[]) => db<Recent[]>`
+  select one.*, array(
+      select d.delivery_id from jsonb_array_elements(one.mailed) entry
+      join email_delivery_activity d on d.business_id = ${businessId} and d.delivery_id = entry ->> 0
+      where d.bounced_at is not null) as "cameBack"
+  from (
+    select a.subscriber_id as id, a.activity, ${mailedOf(db)} as mailed from email_subscriber_activity a
+    where a.business_id = ${businessId} and a.subscriber_id = any(${ids}::text[])
+  ) one`
 
 export interface ChangedStatus {
   id: string
