@@ -81,6 +81,15 @@ describe('a message', () => {
     expect(mail.html).toContain(`<img src="${publicUrl}/e/o/TRACK-token_1"`)
   })
 
+  test('a value can’t leave an attribute that has no quotes', async () => {
+    const { mail } = await compose(
+      '<p title={{ firstName }} class=plain>x</p><button formaction={{ lastName }}>y</button><img alt=pic-{{ firstName }}>',
+      { firstName: 'a style=color:red', lastName: 'javascript:alert(1)' },
+    )
+    expect(mail.html).toContain('<p title="a style=color:red" class=plain>x</p><button formaction="#">y</button>')
+    expect(mail.html).toContain('<img alt="pic-a style=color:red">')
+  })
+
   test('addresses in the text part are as they are, not escaped for HTML', async () => {
     const web = 'https://w.example/?a=1&b="x"'
     const { mail } = await compose(

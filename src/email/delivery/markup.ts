@@ -45,7 +45,7 @@ const inText: Record<string, string> = { s: 't', u: 'v', U: 'V' }
 
 export const hasStyles = (source: string) => /<style[\s>]/i.test(source)
 
-const addressAttributes = new Set(['href', 'src', 'action', 'background', 'poster', 'cite', 'srcset'])
+const addressAttributes = new Set(['href', 'src', 'action', 'formaction', 'background', 'poster', 'cite', 'srcset'])
 
 /** Finds each opening tag that has an address or a mark in one, and edits it in place; all else stays as it was. */
 function rewriteAddresses(
@@ -77,7 +77,7 @@ function rewriteAddresses(
       const isLink = track && (name === 'a' || name === 'area')
       const tracked =
         isLink && !('data-no-track' in attributes) ? trackedLink((attributes.href ?? '').trim()) : undefined
-      const edited = editAttributes(tag, (attribute, value) => {
+      const edited = editAttributes(tag, anyMark, (attribute, value) => {
         if (attribute === 'href' && tracked !== undefined) return tracked
         if (!addressAttributes.has(attribute)) return value
         return value.replaceAll(anyMark, (_, number: string, at: number) => {
@@ -95,12 +95,14 @@ function rewriteAddresses(
 
 const attributePattern = /(\s)([a-z][a-z0-9:-]*)(\s*=\s*)("[^"]*"|'[^']*'|[^\s"'>]+)/gi
 
-function editAttributes(tag: string, edit: (name: string, value: string) => string): string {
+/** What a recipient's value goes into is put in quotes where it has none: a space in the value would begin another attribute. */
+function editAttributes(tag: string, anyMark: RegExp, edit: (name: string, value: string) => string): string {
   return tag.replaceAll(attributePattern, (whole, space: string, name: string, equals: string, quoted: string) => {
     const quote = quoted.startsWith('"') || quoted.startsWith("'") ? quoted.charAt(0) : ''
     const value = quote ? quoted.slice(1, -1) : quoted
     const changed = edit(name.toLowerCase(), value)
-    return changed === value ? whole : `${space}${name}${equals}${quote || '"'}${changed}${quote || '"'}`
+    const isBare = quote === '' && value.search(anyMark) >= 0
+    return changed === value && !isBare ? whole : `${space}${name}${equals}${quote || '"'}${changed}${quote || '"'}`
   })
 }
 
