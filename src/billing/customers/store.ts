@@ -58,7 +58,6 @@ export const findCustomer = (db: Db, businessId: string, id: string) =>
 export const customersByIds = (db: Db, businessId: string, ids: readonly string[]) => db<CustomerRow[]>`
   select ${columns(db)} from billing_customer where business_id = ${businessId} and id ${among(db, ids)}`
 
-/** Whose subscription it is; found in the same trip in which the subscription is locked. */
 /** Even if it is deleted. */
 export const findAnyCustomer = (db: Db, businessId: string, id: Id) =>
   db<CustomerRow[]>`
