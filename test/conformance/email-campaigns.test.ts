@@ -88,6 +88,38 @@ describe('POST /campaigns', () => {
     ).toEqual([{ total: 1 }])
   })
 
+  test('a change of its lists keeps whom it leaves out, and the other way round', async () => {
+    const moved = await w.business({ testMode: true })
+    await moved.account.put('/clock', { now: '2026-01-01T00:00:00.000Z' })
+    for (const name of ['All', 'More', 'Out', 'Out too']) await moved.email.post('/lists', { name })
+    const people = { a: ['All'], b: ['More'], c: ['All', 'Out'], d: ['All', 'More', 'Out too'], e: ['More', 'Out'] }
+    for (const [name, lists] of Object.entries(people))
+      await moved.email.post('/subscribers', { email: `${name}@b.example`, lists })
+    const reached = async (campaignName: string, first: object, ...changes: object[]) => {
+      const { _id } = expectOk(
+        await moved.email.post('/campaigns', {
+          campaignDetails: details({ campaignName, campaignType: 'Regular' }),
+          content: '<p>x</p>',
+          ...first,
+        }),
+        201,
+      )
+      for (const change of changes) expectOk(await moved.email.put(`/campaigns/${_id}`, change))
+      await moved.account.post('/clock/advance', { days: 1 })
+      const { deliveries } = expectOk(await moved.email.get(`/deliveries?campaignId=${_id}&limit=100`))
+      return deliveries.map((one: { email: string }) => one.email.charAt(0)).sort()
+    }
+    const at = (day: string) => ({ scheduledAt: `2026-01-0${day}T12:00:00Z` })
+    const out = { excludedList: ['Out'] }
+    expect(await reached('Lists', { ...at('1'), lists: ['All'], ...out }, { lists: ['More'] })).toEqual(['b', 'd'])
+    expect(await reached('Excluded', { ...at('2'), lists: ['All'] }, out)).toEqual(['a', 'd'])
+    expect(
+      await reached('Both', { ...at('3'), lists: ['All'], ...out }, { lists: ['More'], excludedList: ['Out too'] }),
+    ).toEqual(['b', 'e'])
+    expect(await reached('None', { ...at('4'), lists: ['All'], ...out }, { excludedList: [] })).toEqual(['a', 'c', 'd'])
+    expect(await reached('Draft', out, { lists: ['All'] }, at('5'))).toEqual(['a', 'd'])
+  })
+
   test('from a template, in every builder type', async () => {
     const { template } = expectOk(
       await shop.email.post('/templates', { name: 'T', content: '<b>{{ email }}</b>' }),

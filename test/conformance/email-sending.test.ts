@@ -84,6 +84,33 @@ describe('/delivery-servers', () => {
     expectRefused(await shop.email.get(`/delivery-servers/${server.id}`), 404, 'delivery_server_not_found')
   })
 
+  test('DELETE is refused while a scheduled campaign needs it; a send through one that is gone too', async () => {
+    const server = await addServer({ name: 'Needed' })
+    await shop.email.post('/lists', { name: 'Needy' })
+    const through = (campaignName: string, more: object) =>
+      shop.email.post('/campaigns', {
+        campaignDetails: { campaignName, subject: 'Hi', ...more },
+        content: '<p>x</p>',
+        deliveryServerId: server.id,
+        ...(more && 'campaignType' in more && { scheduledAt: '2127-01-01T00:00:00Z', lists: ['Needy'] }),
+      })
+    const later = expectOk(await through('Later', { campaignType: 'Regular' }), 201)
+    const live = expectOk(await through('Live', {}), 201)
+    expectRefused(await shop.email.delete(`/delivery-servers/${server.id}`), 422, 'delivery_server_in_use')
+    expectOk(await shop.email.put(`/campaigns/${later._id}`, { status: 'draft' }))
+    expectOk(await shop.email.delete(`/delivery-servers/${server.id}`))
+    for (const [path, to] of [
+      ['individual', { emails: ['a@b.example'] }],
+      ['list', { includedList: ['Needy'] }],
+    ] as const)
+      expectRefused(
+        await shop.email.post(`/campaigns/send-to-${path}`, { campaignId: live._id, ...to }),
+        422,
+        'delivery_server_not_found',
+        'deliveryServerId',
+      )
+  })
+
   test('the first is the default; a later one only when it says so, and then it alone', async () => {
     const [first, second, third] = [
       await addServer(),

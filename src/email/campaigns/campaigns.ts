@@ -8,6 +8,7 @@ import type { PageRequest } from '../../platform/page.ts'
 import { conflict, fail, invalidField, notFound, unprocessable } from '../../platform/problem.ts'
 import { checkTemplate } from '../delivery/template.ts'
 import { findServer } from '../delivery-servers/delivery-servers.ts'
+import type { Audience } from '../subscribers/audience.ts'
 import { isEmail } from '../subscribers/email-address.ts'
 import * as templates from '../templates/store.ts'
 import { compileContent, type TemplateContent } from '../templates/templates.ts'
@@ -126,10 +127,7 @@ async function plan(
   if (given.senderEmail && !isEmail(given.senderEmail))
     throw invalidField('senderEmail', 'must be a valid email address')
   if (given.deliveryServerId) await findServer(tx, business.id, given.deliveryServerId)
-  const included = given.includedList ?? given.lists
-  const audience = included
-    ? await resolveAudience(tx, business.id, { included, excluded: given.excludedList ?? [] })
-    : (known?.audience ?? null)
+  const audience = await audienceAfter(tx, business.id, given, known?.audience ?? null)
   const scheduledAt =
     given.scheduledAt === undefined ? (known?.scheduledAt ?? null) : given.scheduledAt && new Date(given.scheduledAt)
   const base = {
@@ -149,11 +147,32 @@ async function plan(
     return { ...base, status: 'live', scheduledAt: null }
   }
   if (asked === 'draft' || !scheduledAt) return { ...base, status: 'draft', scheduledAt: null }
-  if (!audience) throw invalidField('lists', 'is required to schedule a campaign')
+  if (!audience || audience.includedListIds.length + audience.includedSegmentIds.length === 0)
+    throw invalidField('lists', 'is required to schedule a campaign')
   if (given.scheduledAt && scheduledAt <= now)
     throw unprocessable('scheduled_in_the_past', `scheduledAt must be after ${now.toISOString()}.`)
   await holdAudience(tx, business.id, audience)
+  if (base.deliveryServerId) await findServer(tx, business.id, base.deliveryServerId)
   return { ...base, status: 'scheduled', scheduledAt }
+}
+
+/** What is not given stays: whoever changes the lists alone must not mail those who were left out, nor the other way round. */
+async function audienceAfter(
+  tx: Tx,
+  businessId: string,
+  given: Pick<NewCampaign, 'lists' | 'includedList' | 'excludedList'>,
+  known: Audience | null,
+): Promise<Audience | null> {
+  const included = given.includedList ?? given.lists
+  const excluded = given.excludedList
+  if (!included && !excluded) return known
+  const named = await resolveAudience(tx, businessId, { included: included ?? [], excluded: excluded ?? [] })
+  const { includedListIds, includedSegmentIds, excludedListIds, excludedSegmentIds } = known ?? named
+  return {
+    ...named,
+    ...(!included && { includedListIds, includedSegmentIds }),
+    ...(!excluded && { excludedListIds, excludedSegmentIds }),
+  }
 }
 
 const contentOf = (given: Pick<NewCampaign, 'builderType'>, content: string) => ({

@@ -57,7 +57,8 @@ async function launch(
       'campaign_not_live',
       `Campaign "${campaign.name}" is ${campaign.status === 'draft' ? 'a draft' : 'scheduled'}; only a live campaign can be sent.`,
     )
-  if (given.deliveryServerId !== undefined) await findServer(db, business.id, given.deliveryServerId)
+  const serverId = given.deliveryServerId ?? campaign.deliveryServerId
+  if (serverId) await findServer(db, business.id, serverId)
   if (given.subject !== undefined) checkTemplate(given.subject, 'subject')
   const attachments = await fetchAttachments(platform.outbound, given.attachments ?? [])
   const now = await nowFor(db, business)

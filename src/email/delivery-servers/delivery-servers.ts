@@ -97,8 +97,16 @@ async function saveServer(
   })
 }
 
-export const removeServer = async (db: Database, businessId: string, id: string): Promise<store.ServerRow> =>
-  (await store.remove(db, businessId, id)) ?? fail(notFound('Delivery server'))
+/** A scheduled campaign that names it would reach nobody. */
+export async function removeServer(db: Database, businessId: string, id: string): Promise<store.ServerRow> {
+  const campaign = await store.scheduledThrough(db, businessId, id)
+  if (campaign)
+    throw unprocessable(
+      'delivery_server_in_use',
+      `The campaign "${campaign.name}" is scheduled to go through this delivery server. Change the campaign or make it a draft first.`,
+    )
+  return (await store.remove(db, businessId, id)) ?? fail(notFound('Delivery server'))
+}
 
 /** Connects, encrypts and logs in as a send would, and sends nothing. */
 export async function testServer(

@@ -49,6 +49,11 @@ export const save = (db: Db, businessId: string, server: SavedServer, now: Date)
     max_connections = excluded.max_connections, max_per_second = excluded.max_per_second, updated_at = excluded.updated_at
   returning ${columns(db)}`.then(only)
 
+export const scheduledThrough = (db: Db, businessId: string, id: string) =>
+  db<{ name: string }[]>`
+  select name from email_campaign
+  where business_id = ${businessId} and status = 'scheduled' and delivery_server_id = ${id} limit 1`.then(first)
+
 export const remove = (db: Db, businessId: string, id: string) =>
   db<ServerRow[]>`
   delete from email_delivery_server where business_id = ${businessId} and id = ${id} returning ${columns(db)}`.then(
