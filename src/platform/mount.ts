@@ -1,10 +1,10 @@
-import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
-import { PassThrough, Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { acceptBodies, forgetRest, type RouteConfig } from './bodies.ts'
 import type { Business } from './business.ts'
 import { isPassing } from './database.ts'
-import { type Call, type Endpoint, type Form, Raw, type Route } from './endpoint.ts'
+import { type Call, type Endpoint, Raw, type Route } from './endpoint.ts'
 import { checkKey, type KeyedRequest, runLocalOnce, runOutsideOnce, type StoredAnswer } from './idempotency.ts'
 import type { Platform } from './platform.ts'
 import { badRequest, failureBody, forbidden, invalidField, Problem, unavailable } from './problem.ts'
@@ -63,76 +63,6 @@ const noRoute = (request: FastifyRequest) =>
     'route_not_found',
     `There is no ${request.method} ${request.url.split('?')[0]?.slice(0, 200)}. Every route is listed at /docs.`,
   )
-
-/** JSON by default; forms, bytes and streams only where an endpoint asks for them. An empty JSON body is no body. */
-function acceptBodies(scope: FastifyInstance): void {
-  const parseJson = scope.getDefaultJsonParser('error', 'error')
-  scope.removeAllContentTypeParsers()
-  scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
-    if (bytes.length === 0) return done(null, undefined)
-    const { accepts } = request.routeOptions.config as RouteConfig
-    if (accepts === 'form') return done(notAForm())
-    if (accepts === 'bytes') return done(null, bytes)
-    if (!isUtf8(bytes)) return done(badRequest('invalid_json', 'The body is not valid JSON: it is not in UTF-8.'))
-    parseJson(request, bytes.toString(), done)
-  })
-  scope.addContentTypeParser('*', (request, payload, done) => {
-    const accepts = (request.routeOptions.config as RouteConfig).accepts
-    if (accepts === 'stream') return done(null, apartFromConnection(payload))
-    if (accepts === 'bytes')
-      return void collect(payload, request.routeOptions.bodyLimit).then(body => done(null, body), done)
-    if (accepts === 'form' && request.headers['content-type']?.startsWith('application/x-www-form-urlencoded'))
-      return void collect(payload, request.routeOptions.bodyLimit).then(body => done(null, parseForm(body)), done)
-    // A body that is announced but empty is no body, whatever its type.
-    if (request.headers['content-length'] === '0') return done(null, undefined)
-    if (accepts === 'form') return done(notAForm())
-    done(new Problem(415, 'unsupported_media_type', 'The body must be JSON: send Content-Type: application/json.'))
-  })
-}
-
-/** Whoever stops reading an upload half-way, to refuse it, must not break the connection that the answer goes over. */
-function apartFromConnection(upload: Readable): Readable {
-  const body = new PassThrough()
-  upload.once('error', error => body.destroy(error))
-  return upload.pipe(body)
-}
-
-/** As much of a refused upload is read and forgotten, so that the connection serves the next request; more ends it. */
-const longestRest = 64 * 1024 ** 2
-
-function forgetRest(upload: Readable): void {
-  let rest = 0
-  upload.unpipe()
-  upload.on('data', (bytes: Buffer) => {
-    rest += bytes.length
-    if (rest > longestRest) upload.destroy()
-  })
-  upload.resume()
-}
-
-const notAForm = () => new Problem(415, 'unsupported_media_type', 'Send this page’s form as a browser does.')
-
-function parseForm(body: Buffer): Form {
-  const fields: Record<string, string> = Object.create(null)
-  for (const [name, value] of new URLSearchParams(body.toString())) fields[name] = value
-  return fields
-}
-
-async function collect(payload: Readable, limit: number): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of payload) {
-    size += chunk.length
-    if (size > limit) throw new Problem(413, 'body_too_large', `The body is larger than ${limit} bytes.`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
-
-interface RouteConfig {
-  accepts?: Endpoint['accepts']
-  rateLimited?: boolean
-}
 
 interface Scene {
   platform: Platform
