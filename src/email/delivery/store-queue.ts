@@ -1,5 +1,6 @@
 import type postgres from 'postgres'
 import { type Db, first, only, type Tx } from '../../platform/database.ts'
+import { tenant } from '../store-tenant.ts'
 
 export interface CampaignToSend {
   id: string
@@ -76,8 +77,8 @@ export const mailableAddresses = (tx: Tx, businessId: string, emails: readonly s
     select distinct on (lower(given.email)) given.email, s.id as "subscriberId"
     from unnest(${emails as string[]}::text[]) with ordinality as given (email, place)
     left join email_subscriber s
-      on s.business_id = ${businessId} and lower(s.email) = lower(given.email) and s.delete_after is null
-    where not exists (select from email_suppression x where x.business_id = ${businessId} and x.address = lower(given.email))
+      on s.business_id = ${tenant(tx, businessId)} and lower(s.email) = lower(given.email) and s.delete_after is null
+    where not exists (select from email_suppression x where x.business_id = ${tenant(tx, businessId)} and x.address = lower(given.email))
     order by lower(given.email), given.place`
 
 export const insertBlock = (

@@ -1,5 +1,6 @@
 import { type Db, first, type Tx } from '../../platform/database.ts'
 import { linesOf } from '../store-lines.ts'
+import { tenant } from '../store-tenant.ts'
 import type { Lane } from './lanes.ts'
 
 /** A business that may have something to send, with the version that tells whether more came since. */
@@ -126,8 +127,8 @@ const personColumns = (db: Db) => db`
   s.custom_fields as "customFields", x.type as suppression, s.status,
   one.subscriber_id <> '' and (s.id is null or s.delete_after is not null) as deleted`
 const personTables = (db: Db, businessId: string) => db`
-  left join email_subscriber s on s.business_id = ${businessId} and s.id = one.subscriber_id
-  left join email_suppression x on x.business_id = ${businessId} and x.address = lower(one.email)`
+  left join email_subscriber s on s.business_id = ${tenant(db, businessId)} and s.id = one.subscriber_id
+  left join email_suppression x on x.business_id = ${tenant(db, businessId)} and x.address = lower(one.email)`
 
 /**
  * Those of a block who have neither a result nor a deferral, which is everybody unless it was claimed before. What is

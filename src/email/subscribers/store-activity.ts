@@ -1,4 +1,5 @@
 import type { Db } from '../../platform/database.ts'
+import { tenant } from '../store-tenant.ts'
 import type { Effect } from './activity.ts'
 import { maxActivity, maxCampaigns } from './activity.ts'
 import { maxScore, type Status } from './schema.ts'
@@ -13,7 +14,7 @@ export const addActivity = (db: Db, businessId: string, effects: Effect[]) => db
     e.activity, e.campaigns
   from jsonb_to_recordset(${db.json(effects as never)}) as e (id text, sent int, delivered int, opens int, "uniqueOpens" int,
     clicks int, "uniqueClick" int, "lastOpenAt" timestamptz, "lastClickAt" timestamptz, activity jsonb, campaigns jsonb)
-  where exists (select 1 from email_subscriber s where s.business_id = ${businessId} and s.id = e.id)
+  where exists (select 1 from email_subscriber s where s.business_id = ${tenant(db, businessId)} and s.id = e.id)
   order by e.id collate "C"
   on conflict (business_id, subscriber_id) do update set
     total_sent = a.total_sent + excluded.total_sent,
@@ -74,7 +75,7 @@ export const applyEffects = (db: Db, businessId: string, effects: Effect[], now:
       status = case when array_position(${grave}, effect.status) > array_position(${grave}, s.status) then effect.status else s.status end,
       updated_at = greatest(s.updated_at, ${now})
     from old join effect on effect.id = old.id
-    where s.business_id = ${businessId} and s.id = old.id
+    where s.business_id = old.business_id and s.id = old.id
     returning ${newAndOld(db)}
   ), log as (${logDifference(db, now)})
   select id, email, status from new where status <> old_status`

@@ -1,6 +1,7 @@
 import type { Db } from '../../platform/database.ts'
 import type { SegmentRow } from '../segments/store.ts'
 import { type RuleContext, ruleCondition } from '../segments/store-rules.ts'
+import { tenant } from '../store-tenant.ts'
 import { isSuppressed } from '../suppressions/store.ts'
 import type { Fragment } from './store-changes.ts'
 
@@ -17,7 +18,7 @@ export function audienceRows(db: Db, context: RuleContext, parts: AudienceParts)
   const excluded = memberOf(db, context, parts.excludedListIds, parts.excludedSegments)
   return db`
     select s.id as subscriber_id, s.email from email_subscriber s
-    where s.business_id = ${context.businessId} and s.delete_after is null and s.status = 'subscribed'
+    where s.business_id = ${tenant(db, context.businessId)} and s.delete_after is null and s.status = 'subscribed'
       and ${included} and not ${excluded} and not ${isSuppressed(db, context.businessId, db`s.email`)}`
 }
 

@@ -1,5 +1,6 @@
 import type { PendingQuery, Row } from 'postgres'
 import type { Db } from '../../platform/database.ts'
+import { tenant } from '../store-tenant.ts'
 
 export type Fragment = PendingQuery<Row[]>
 
@@ -19,7 +20,7 @@ export const hidden = (db: Db, businessId: string) => db`(select ${businessId}::
  */
 export const lockedRows = (db: Db, businessId: string, where: Fragment, which = db`order by id`) => db`
   select business_id, id, slot, email, first_name, last_name, status, lead_score, list_numbers, tag_numbers, engaged_at
-  from email_subscriber where business_id = ${businessId} and delete_after is null and ${where} ${which} for update`
+  from email_subscriber where business_id = ${tenant(db, businessId)} and delete_after is null and ${where} ${which} for update`
 
 /**
  * What the CTE `new` returns: the row as it is now, and as it was. To join the two afterwards would compare each with each, since the

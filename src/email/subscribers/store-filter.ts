@@ -1,5 +1,6 @@
 import { type Db, only } from '../../platform/database.ts'
 import { type RuleContext, ruleCondition } from '../segments/store-rules.ts'
+import { tenant } from '../store-tenant.ts'
 import type { Filter } from './filter.ts'
 import { type Fragment, searchText } from './store-changes.ts'
 import { everyoneNearly as allNearly, type Totals } from './store-sets.ts'
@@ -23,7 +24,8 @@ export const tagNumbers = async (db: Db, businessId: string, names: string[]) =>
 export const rowCondition = (db: Db, context: RuleContext, filter: Filter): Fragment =>
   db`${present(db, context)} ${filterConditions(db, context, filter)}`
 
-const present = (db: Db, { businessId }: RuleContext) => db`s.business_id = ${businessId} and s.delete_after is null`
+const present = (db: Db, { businessId }: RuleContext) =>
+  db`s.business_id = ${tenant(db, businessId)} and s.delete_after is null`
 
 function filterConditions(db: Db, context: RuleContext, filter: Filter): Fragment {
   const parts: Fragment[] = []

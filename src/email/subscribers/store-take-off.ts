@@ -14,7 +14,7 @@ export const takeOffSlots = async (db: Db, businessId: string, { kind, number }:
     with old as materialized (${lockedRows(db, businessId, db`slot = any(${slots}::int[]) and ${column} @> array[${number}::int]`)}
     ), new as (
       update email_subscriber s set ${column} = array_remove(s.${column}, ${number}::int), updated_at = ${now}
-      from old where s.business_id = ${businessId} and s.id = old.id returning ${newAndOld(db)}
+      from old where s.business_id = old.business_id and s.id = old.id returning ${newAndOld(db)}
     ), log as (${logDifference(db, now)})
     select id from new`
   return rows.length

@@ -2,6 +2,7 @@ import { type Db, first } from '../../platform/database.ts'
 import type { SegmentRule } from '../segments/store.ts'
 import { namesExpression } from '../segments/store.ts'
 import type { RuleContext } from '../segments/store-rules.ts'
+import { tenant } from '../store-tenant.ts'
 import type { Status, SubscriberKey } from './schema.ts'
 import { type Fragment, lockedRows, logCreated, logDifference, newAndOld, searchText } from './store-changes.ts'
 import { type MailedEntry, mailedOf } from './store-mailed.ts'
@@ -74,7 +75,7 @@ const withRest = (db: Db) => db`
 
 const wholeRows = (db: Db, context: RowContext, where: Fragment) => db<SubscriberRow[]>`
   select ${wholeRow(db, context)} from email_subscriber s ${withRest(db)}
-  where s.business_id = ${context.businessId} and s.delete_after is null and ${where}`
+  where s.business_id = ${tenant(db, context.businessId)} and s.delete_after is null and ${where}`
 
 const hasKey = (db: Db, key: SubscriberKey): Fragment =>
   'id' in key ? db`id = ${key.id}` : db`lower(email) = lower(${key.email})`
@@ -162,7 +163,7 @@ export function update(db: Db, context: RowContext, key: SubscriberKey, changes:
         ${changes.customFields ? db`, custom_fields = jsonb_strip_nulls(s.custom_fields || ${db.json(changes.customFields as never)})` : db``}
         ${changes.listsToAdd || changes.listsToRemove ? db`, list_numbers = ${numbersAfter(db, 'list_numbers', changes.listsToAdd, changes.listsToRemove)}` : db``}
         ${changes.tagsToAdd || changes.tagsToRemove ? db`, tag_numbers = ${numbersAfter(db, 'tag_numbers', changes.tagsToAdd, changes.tagsToRemove)}` : db``}
-      from old where s.business_id = ${businessId} and s.id = old.id
+      from old where s.business_id = old.business_id and s.id = old.id
       returning ${newAndOld(db)}
     ), log as (${logDifference(db, now)})
     select ${wholeRow(db, context)}, s.old_status as "oldStatus", s.old_lists as "oldListNumbers", s.list_numbers as "listNumbers"
@@ -185,11 +186,15 @@ export const markDeleted = (
   with old as materialized (${lockedRows(
     db,
     businessId,
-    db`(id = any(${keys.ids}::text[]) or lower(email) in (select lower(e) from unnest(${keys.emails}::text[]) e))`,
+    db`id = any(array(
+      select one.id from email_subscriber one where one.business_id = ${tenant(db, businessId)} and one.id = any(${keys.ids}::text[])
+      union select one.id from unnest(${keys.emails}::text[]) given (email), lateral (
+        select s.id from email_subscriber s
+        where s.business_id = ${tenant(db, businessId)} and lower(s.email) = lower(given.email) and s.delete_after is null limit 1) one))`,
   )}
   ), gone as (
     update email_subscriber s set delete_after = ${deleteAfter}, updated_at = ${now} from old
-    where s.business_id = ${businessId} and s.id = old.id returning s.id, s.email
+    where s.business_id = old.business_id and s.id = old.id returning s.id, s.email
   ), log as (
     insert into email_change (business_id, slot, at, old_status, old_score, old_lists, old_tags, old_engaged, text_changed, old_text)
     select business_id, slot, ${now}::timestamptz, status, lead_score, list_numbers, tag_numbers, engaged_at, true, ${searchText(db, db`old`)}

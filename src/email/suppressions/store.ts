@@ -1,5 +1,6 @@
 import type { PendingQuery, Row } from 'postgres'
 import { type Db, first, only } from '../../platform/database.ts'
+import { tenant } from '../store-tenant.ts'
 import type { NewSuppression, SuppressionType } from './suppressions.ts'
 
 type Fragment = PendingQuery<Row[]>
@@ -32,15 +33,15 @@ export const suppress = (
 
 export const lift = (db: Db, businessId: string, emails: string[]) => db<SuppressionRow[]>`
   delete from email_suppression
-  where business_id = ${businessId} and address in (select lower(e) from unnest(${emails}::text[]) e)
+  where business_id = ${tenant(db, businessId)} and address in (select lower(e) from unnest(${emails}::text[]) e)
   returning ${columns(db)}`
 
 export const suppressedAmong = (db: Db, businessId: string, emails: string[]) => db<{ address: string }[]>`
   select address from email_suppression
-  where business_id = ${businessId} and address in (select lower(e) from unnest(${emails}::text[]) e)`
+  where business_id = ${tenant(db, businessId)} and address in (select lower(e) from unnest(${emails}::text[]) e)`
 
 export const isSuppressed = (db: Db, businessId: string, email: Fragment) => db`
-  exists (select 1 from email_suppression suppressed where suppressed.business_id = ${businessId} and suppressed.address = lower(${email}))`
+  exists (select 1 from email_suppression suppressed where suppressed.business_id = ${tenant(db, businessId)} and suppressed.address = lower(${email}))`
 
 export const find = (db: Db, businessId: string, email: string) =>
   db<SuppressionRow[]>`

@@ -1,4 +1,5 @@
 import { type Db, first, type Tx } from '../../platform/database.ts'
+import { tenant } from '../store-tenant.ts'
 import { isSuppressed } from '../suppressions/suppressions.ts'
 
 export interface EventRow {
@@ -51,7 +52,7 @@ export const ownersNow = (db: Db, businessId: string, emails: readonly string[])
     select given.email, s.id, s.status, ${isSuppressed(db, businessId, db`given.email`)} as "isSuppressed"
     from (select distinct email from unnest(${emails as string[]}::text[]) as one (email)) given
     left join email_subscriber s
-      on s.business_id = ${businessId} and lower(s.email) = lower(given.email) and s.delete_after is null`
+      on s.business_id = ${tenant(db, businessId)} and lower(s.email) = lower(given.email) and s.delete_after is null`
 
 export interface Counted {
   deliveryId: string
