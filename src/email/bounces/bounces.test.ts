@@ -8,7 +8,7 @@ import { createEngine } from '../delivery/engine.ts'
 import { tokensOf } from '../delivery/tokens.ts'
 import { createInbound } from './inbound.ts'
 import { readReport } from './report.ts'
-import { isAmazonAddress, sesEvents } from './webhooks.ts'
+import { isAmazonAddress, sesEvents } from './ses.ts'
 
 let house: World
 let sink: Sink

@@ -7,8 +7,9 @@ import { Choice, IdInPath } from '../../platform/schema.ts'
 import { makeDkimKey } from '../delivery/dkim.ts'
 import { envelope, ok } from '../envelope.ts'
 import { recordEvents } from '../tracking/record.ts'
+import { providers } from './notice.ts'
 import * as store from './store.ts'
-import { providers, readNotice } from './webhooks.ts'
+import { readNotice } from './webhooks.ts'
 
 const InPath = Type.Object({ id: IdInPath })
 const webhookContext = (businessId: string, serverId: string) => `email_webhook:${businessId}:${serverId}`

@@ -2,7 +2,8 @@ import { createSign, sign } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { testCertificate } from '../../../test/certificate.ts'
 import type { Outbound } from '../../platform/outbound.ts'
-import { readNotice, snsText } from './webhooks.ts'
+import { snsText } from './ses.ts'
+import { readNotice } from './webhooks.ts'
 
 /**
  * Notices signed as Amazon signs them, with a certificate of our own: only who can publish at Amazon's address could do

@@ -1,5 +1,5 @@
 import { type Db, first } from '../../platform/database.ts'
-import type { Provider } from './webhooks.ts'
+import type { Provider } from './notice.ts'
 
 export const webhookOf = (db: Db, businessId: string, serverId: string) =>
   db<{ provider: Provider; sealedSecret: string }[]>`

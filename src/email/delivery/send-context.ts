@@ -1,6 +1,6 @@
 import type { Db } from '../../platform/database.ts'
 import type { Platform } from '../../platform/platform.ts'
-import { markHeader } from '../bounces/webhooks.ts'
+import { markHeader } from '../bounces/notice.ts'
 import { type CompiledContent, compileContent } from './compile-content.ts'
 import { type CompiledMessage, compileMessage } from './compile-message.ts'
 import { individual } from './lanes.ts'
