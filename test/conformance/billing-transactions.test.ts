@@ -223,6 +223,21 @@ describe('DELETE /transaction/{transaction_id}', () => {
     await shop.sound()
   })
 
+  test('of an overdue invoice it leaves it overdue', async () => {
+    const shop = await openShop(w, { now: '2026-04-01T12:00:00Z' })
+    const plan = await shop.plan({ price: 30 })
+    const { customerId } = await shop.subscribe(plan.id, { body: { gateway_type: 'offline' } })
+    const [invoice] = (await shop.billing.get(`/invoices/${customerId}`)).body.data
+    await shop.at('2026-04-03')
+    await shop.billing.post(`/invoice/recordpayment/${invoice.id}`, { payment_mode: 'cash', amount: 10 })
+    const [payment] = (await shop.billing.get(`/transactions/${customerId}`)).body.data
+    await shop.billing.delete(`/transaction/${payment.id}`)
+    expect((await shop.billing.get(`/invoice/${invoice.id}`)).body.data).toMatchObject({
+      ...{ status: 'overdue', due_amount: 30, paid_amount: 0 },
+    })
+    await shop.sound()
+  })
+
   test('clears away what never succeeded, refuses money that moved', async () => {
     const shop = await openShop(w)
     const { payment } = await paid(shop)

@@ -94,7 +94,7 @@ const unpaid = (invoice: InvoiceRow, amountMinor: bigint, now: Date): InvoiceRow
     ...invoice,
     paidMinor: invoice.paidMinor - back,
     dueMinor: invoice.dueMinor + back,
-    status: 'sent',
+    status: invoice.status === 'overdue' ? 'overdue' : 'sent',
     updatedAt: now,
   }
 }
