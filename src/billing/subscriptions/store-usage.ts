@@ -17,6 +17,11 @@ export const addonInUse = (db: Db, businessId: string, addonId: string) =>
   select exists (select 1 from billing_subscription_addon addon join billing_subscription subscription
       on subscription.business_id = addon.business_id and subscription.id = addon.subscription_id
     where addon.business_id = ${businessId} and addon.addon_id = ${addonId}
+      and subscription.status not in ('canceled', 'expired'))
+  or exists (select 1 from billing_change change join billing_subscription subscription
+      on subscription.business_id = change.business_id and subscription.id = change.subscription_id
+    where change.business_id = ${businessId} and change.state in ('scheduled', 'open')
+      and change.terms->'addons' @> ${db.json([{ addonId }])}
       and subscription.status not in ('canceled', 'expired')) as found`.then(some)
 
 export const customerInUse = (db: Db, businessId: string, customerId: string) =>
