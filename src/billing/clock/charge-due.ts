@@ -1,16 +1,19 @@
 import type { Tx } from '../../platform/database.ts'
 import type { Context } from '../context.ts'
 import { write } from '../deed.ts'
-import { gatewayFor } from '../gateways/registry.ts'
+import { gatewayFor, minCharge } from '../gateways/registry.ts'
+import { isRenewal } from '../invoices/receive.ts'
+import type { InvoiceRow } from '../invoices/store.ts'
 import * as invoices from '../invoices/store.ts'
+import { sum } from '../money.ts'
 import type { MethodRow } from '../payment-methods/store.ts'
 import * as methods from '../payment-methods/store.ts'
-import { saveInvoice, sceneOf } from '../scene.ts'
+import { saveInvoice, sceneOf, tellSubscription } from '../scene.ts'
 import { chargeFailed } from '../subscriptions/dunning.ts'
 import { type Answered, settlePayment, settlePayments } from '../subscriptions/settle.ts'
 import { byId } from '../subscriptions/show.ts'
 import * as subscriptions from '../subscriptions/store.ts'
-import { gatewayKey, paymentWithCarried, safely, sendPayment } from '../transactions/attempt.ts'
+import { carriedTo, gatewayKey, paymentWithCarried, safely, sendPayment } from '../transactions/attempt.ts'
 import type { TransactionRow } from '../transactions/store.ts'
 import * as transactions from '../transactions/store.ts'
 import * as store from './store.ts'
@@ -67,26 +70,26 @@ async function decide(
     if (!invoice) continue
     const subscription = scene.subscriptions.get(invoice.subscriptionId)
     if (!subscription || busy.has(invoice.id) || !invoice.chargeAt || invoice.chargeAt > now) continue
-    const row = { ...invoice, chargeAt: null, updatedAt: now }
+    const method = cardsById.get(subscription.paymentMethodId ?? '')
+    const owes = owed.filter(one => one.subscriptionId === subscription.id)
+    const waits = invoice.carried && (!method || !isEnough(invoice, owes, method))
+    const row = { ...invoice, chargeAt: null, carried: waits, updatedAt: now }
     saveInvoice(scene, row)
     if (row.dueMinor === 0n || row.status !== 'sent') continue
-    const method = cardsById.get(subscription.paymentMethodId ?? '')
-    if (!method) chargeFailed(scene, subscription, row)
-    else
-      attempts.push({
-        method,
-        payment: paymentWithCarried(
-          row,
-          owed.filter(one => one.subscriptionId === subscription.id),
-          { method, now },
-        ),
-      })
+    if (waits) {
+      if (isRenewal(row)) tellSubscription(scene, ['subscription_renew'], subscription)
+    } else if (!method) chargeFailed(scene, subscription, row)
+    else attempts.push({ method, payment: paymentWithCarried(row, owes, { method, now }) })
   }
   const payments = attempts.map(attempt => attempt.payment)
   if (payments.length > 0) await transactions.insertPayments(tx, business.id, payments)
   await write(tx, context, scene.deed)
   return { attempts, open }
 }
+
+/** Less than the gateway takes waits, until there is enough of it. */
+const isEnough = (invoice: InvoiceRow, owes: readonly InvoiceRow[], { gateway }: MethodRow): boolean =>
+  invoice.dueMinor + sum(carriedTo(invoice, owes).map(row => row.dueMinor)) >= minCharge(gateway, invoice.currency)
 
 /** Lanes ask the gateway; whoever comes back when nobody settles settles all that has come in. */
 async function sendAll(context: Context, attempts: readonly Attempt[]): Promise<void> {

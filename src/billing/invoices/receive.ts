@@ -34,7 +34,10 @@ export function receive(scene: Scene, subscription: SubscriptionRow, payment: Tr
   if (excess > 0n) openLot(scene, subscription, { sourceId: payment.id, amountMinor: excess })
   tellPayment(scene, 'payment_success', payment)
   const after = recover(scene, activate(scene, subscription))
-  const renewed = paid.some(({ invoice }) => isRenewal(invoice) && invoice.dueMinor === 0n)
+  // Of one that was carried to this it was told before.
+  const renewed = paid.some(
+    ({ invoice }) => invoice.id === payment.invoiceId && isRenewal(invoice) && invoice.dueMinor === 0n,
+  )
   if (renewed && payment.gateway !== 'offline') tellSubscription(scene, ['subscription_renew'], after)
   return after
 }

@@ -66,6 +66,12 @@ const changeRow = (
   updatedAt: now,
 })
 
+/** What stays due on older invoices once the change took its credit off them. */
+export function owedAfter({ owed }: ChangeFacts, { offsets }: ChangeQuote): InvoiceRow[] {
+  const off = new Map(offsets.map(offset => [offset.invoiceId, offset.amountMinor]))
+  return owed.map(row => ({ ...row, dueMinor: row.dueMinor - (off.get(row.id) ?? 0n) }))
+}
+
 /** Draft, attempt and change are written, the lots held; nothing counts until the card is charged. */
 export async function hold(
   tx: Tx,
@@ -76,7 +82,7 @@ export async function hold(
   const { business, now } = context
   const { quote, invoice, method } = drafted
   const held = quote.uses.filter(use => use.lotId !== quote.newLot?.id)
-  const payment = paymentWithCarried(invoice.row, facts.owed, { method, now })
+  const payment = paymentWithCarried(invoice.row, owedAfter(facts, quote), { method, now })
   await sendAlong(
     tx,
     ...lots.reserveLots(tx, business.id, held, 1),

@@ -3,10 +3,12 @@ import { conflict, fail, notFound, unprocessable } from '../../platform/problem.
 import type { Context } from '../context.ts'
 import { localDate } from '../dates.ts'
 import * as invoices from '../invoices/store.ts'
+import { sum } from '../money.ts'
 import { requireMethodOf } from '../payment-methods/payment-methods.ts'
 import type { MethodRow } from '../payment-methods/store.ts'
+import { carriedTo } from '../transactions/attempt.ts'
 import * as transactions from '../transactions/store.ts'
-import { atOnce, type Changed, finish, type Held, hold, requirePaid } from './carry-out-change.ts'
+import { atOnce, type Changed, finish, type Held, hold, owedAfter, requirePaid } from './carry-out-change.ts'
 import { type ChangeFacts, lookUp, prepare, resolve } from './prepare-change.ts'
 import { chargeNow } from './purchase.ts'
 import type { ChangeQuote } from './quote-change.ts'
@@ -126,7 +128,8 @@ async function start(
     return 'scheduled'
   }
   const { quote, invoice } = prepare(context, facts, terms, request)
-  const how = chargeNow(method?.gateway ?? 'offline', quote.chargeMinor, row.currency)
+  const carriedMinor = sum(carriedTo(invoice.row, owedAfter(facts, quote)).map(one => one.dueMinor))
+  const how = chargeNow(method?.gateway ?? 'offline', quote.chargeMinor, row.currency, carriedMinor)
   const key = { redeemed, idempotencyKey, coupon: terms.coupon }
   if (how === 'charge') return hold(tx, context, facts, { ...key, quote, invoice, method: method! })
   const carried = { ...invoice, row: { ...invoice.row, carried: how === 'carry' } }

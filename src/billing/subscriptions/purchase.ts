@@ -97,15 +97,19 @@ export function firstBill(
   return { invoice, subscription, addons }
 }
 
-/** Is this amount to be charged now? Offline money is awaited, nothing needs no charge, and crumbs wait for the next invoice. */
+/**
+ * Is this amount to be charged now? Offline money is awaited, nothing needs no charge, and crumbs wait for the next invoice; together
+ * with those that waited before they may be enough.
+ */
 export function chargeNow(
   gateway: string,
   amountMinor: bigint,
   currency: string,
+  carriedMinor = 0n,
 ): 'charge' | 'carry' | 'wait' | 'nothing' {
   if (amountMinor === 0n) return 'nothing'
   if (gateway === 'offline') return 'wait'
-  return amountMinor < minCharge(gateway, currency) ? 'carry' : 'charge'
+  return amountMinor + carriedMinor < minCharge(gateway, currency) ? 'carry' : 'charge'
 }
 
 /** Issues what needs no charge. */

@@ -73,13 +73,17 @@ export async function openPayment(
   return made ? payment : fail(inProgress())
 }
 
+/** Of all that its subscription owes, the small amounts that wait for an invoice which can take them along. */
+export const carriedTo = (invoice: Pick<InvoiceRow, 'id' | 'currency'>, owed: readonly InvoiceRow[]): InvoiceRow[] =>
+  owed.filter(row => row.carried && row.dueMinor > 0n && row.id !== invoice.id && row.currency === invoice.currency)
+
 /** The attempt to charge an invoice and what was carried to it, of all that its subscription owes. */
 export function paymentWithCarried(
   invoice: InvoiceRow,
   owed: readonly InvoiceRow[],
   { method, now }: { method: MethodRow; now: Date },
 ): TransactionRow {
-  const carried = owed.filter(row => row.carried && row.id !== invoice.id && row.currency === invoice.currency)
+  const carried = carriedTo(invoice, owed)
   return newPayment(invoice, {
     gateway: method.gateway,
     methodId: method.id,
