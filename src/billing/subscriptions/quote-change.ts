@@ -24,6 +24,7 @@ import type { SubscriptionAddon, SubscriptionRow } from './store.ts'
 import {
   cyclesOf,
   discountFrom,
+  isBilledOnce,
   planTotal,
   type Sale,
   type Stretch,
@@ -186,9 +187,9 @@ function soldFrom(
   period: Period | null,
 ): Sale {
   const { subscription, next, on } = input
-  const addons = next.addons.map(
-    addon => kept.find(one => one.addonId === addon.addonId) ?? { ...addon, anchorDate: on, paidPeriods: 0 },
-  )
+  const begun = (addon: SubscriptionAddon) =>
+    isBilledOnce(addon) ? addon : { ...addon, anchorDate: on, paidPeriods: 0 }
+  const addons = next.addons.map(addon => kept.find(one => one.addonId === addon.addonId) ?? begun(addon))
   // On trial nothing is billed before it ends; one-time add-ons and the setup fee wait for the first bill too.
   if (subscription.periodEnd === null && !period)
     return { items: [], addons: addons.map(one => ({ ...one, anchorDate: after.anchorDate })) }

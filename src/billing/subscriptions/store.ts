@@ -199,6 +199,8 @@ export interface SubscriptionAddon {
   anchorDate: LocalDate
   paidPeriods: number
   adjustedMinor: bigint
+  /** of one that is sold once: how many of the quantity the next bill asks for, where others were billed before */
+  unbilled?: number
 }
 
 export const addonsOf = (db: Db, businessId: string, subscriptionIds: readonly string[]) => db<SubscriptionAddon[]>`

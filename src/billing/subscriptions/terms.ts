@@ -95,6 +95,21 @@ export function sellAddons(
   })
 }
 
+/** One that stays as it is stays; of one that is sold once and was billed, only what is new is billed. */
+export function chosenAgain(addon: SubscriptionAddon, before: readonly SubscriptionAddon[]): SubscriptionAddon {
+  const had = before.find(one => one.addonId === addon.addonId)
+  if (!had) return addon
+  if (had.quantity === addon.quantity) return had
+  if (had.billingCycle !== 'onetime' || had.paidPeriods === 0) return addon
+  return addon.quantity < had.quantity
+    ? { ...had, quantity: addon.quantity }
+    : { ...addon, unbilled: addon.quantity - had.quantity }
+}
+
+/** Nothing of it is to be billed any more. */
+export const isBilledOnce = (addon: SubscriptionAddon): boolean =>
+  addon.billingCycle === 'onetime' && addon.paidPeriods > 0
+
 type Rhythm = Pick<SubscriptionRow, 'periodUnit' | 'periodCount'>
 
 /** Billed with the plan, for the same time. */
@@ -159,8 +174,10 @@ export function sale(
     }
     if (addon.billingCycle === 'onetime') {
       if (addon.paidPeriods > 0) return addon
-      items.push({ ...once, start: null, end: null, billDays: 1, periodDays: 1 })
-      return { ...addon, paidPeriods: 1 }
+      const { unbilled: quantity = addon.quantity, ...sold } = addon
+      const fullMinor = addon.unitPriceMinor * BigInt(quantity)
+      items.push({ ...once, quantity, fullMinor, start: null, end: null, billDays: 1, periodDays: 1 })
+      return { ...sold, paidPeriods: 1 }
     }
     const paidPeriods = periodsToCover(addon, stretch.end)
     if (paidPeriods <= addon.paidPeriods) return addon
