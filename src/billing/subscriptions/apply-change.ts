@@ -152,7 +152,10 @@ function withTermsOf(
     updatedAt: now,
   }
   const at = { now, timeZone: business.timeZone }
-  const opened = change.period ? inPeriod(changed, change.period, at) : timed(changed, at)
+  // A period that is kept ends when it would have, also where the business has moved to another time zone since it began.
+  const opened = change.period
+    ? inPeriod(changed, change.period, at)
+    : { ...timed(changed, at), ...(row.nextBillingAt && { nextBillingAt: row.nextBillingAt }) }
   // A restart spends no cycle of its own: withTerms counted the running period as the first.
   const timely = change.period ? timed({ ...opened, cyclesLeft: changed.cyclesLeft }, at) : opened
   return row.status === 'unpaid' ? { ...timely, nextBillingAt: null, remindAt: null } : timely

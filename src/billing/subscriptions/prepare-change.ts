@@ -6,7 +6,7 @@ import { couponsByIds } from '../coupons/coupons.ts'
 import { findUsableCoupon, redeemCoupon } from '../coupons/redeem.ts'
 import type { CouponRow } from '../coupons/store.ts'
 import { type CustomerRow, findAnyCustomer } from '../customers/store.ts'
-import { type LocalDate, localDate } from '../dates.ts'
+import { addDays, type LocalDate, localDate } from '../dates.ts'
 import type { TaxRate } from '../invoices/bill.ts'
 import { draftInvoice, type NewInvoice } from '../invoices/issue.ts'
 import type { InvoiceRow, StoredLine } from '../invoices/store.ts'
@@ -27,7 +27,7 @@ import type { SubscriptionAddon, SubscriptionRow } from './store.ts'
 import * as store from './store.ts'
 import type { ChangeRow } from './store-changes.ts'
 import * as changes from './store-changes.ts'
-import { invoicesOf, readAddons, readQuantity, sellAddons } from './terms.ts'
+import { chosenAgain, invoicesOf, readAddons, readQuantity, sellAddons } from './terms.ts'
 
 /** What a request to change a plan asks for, in terms that can be computed and billed. */
 
@@ -105,7 +105,7 @@ export async function lookUp(
       plans.findSoldPlan(tx, id, its('plan_id')),
       store.addonsOf(tx, id, [subscriptionId]),
       changes.waitingChanges(tx, id, [subscriptionId]),
-      invoices.runningLines(tx, id, subscriptionId, today),
+      invoices.runningLines(tx, id, subscriptionId, addDays(today, -mostDaysApart)),
       invoices.lockDueInvoices(tx, id, [subscriptionId]),
       lots.lockOpenLots(tx, id, [subscriptionId]),
       settingsOf(tx, id),
@@ -120,7 +120,7 @@ export async function lookUp(
     taxesOf(tx, id, customer),
     row.couponId === null ? [] : couponsByIds(tx, id, [row.couponId]),
   ])
-  const on = row.periodStart !== null && today < row.periodStart ? row.periodStart : today
+  const on = dayIn(row, today)
   return {
     row,
     customer,
@@ -138,6 +138,15 @@ export async function lookUp(
     method,
     on,
   }
+}
+
+/** Two time zones are at most 26 hours apart. */
+const mostDaysApart = 2
+
+/** A period runs from its first moment to its last, in the zone in which it began; elsewhere another day may be written by then. */
+function dayIn({ periodStart, periodEnd, nextBillingAt }: SubscriptionRow, today: LocalDate): LocalDate {
+  if (periodStart !== null && today < periodStart) return periodStart
+  return periodEnd !== null && nextBillingAt !== null && today >= periodEnd ? addDays(periodEnd, -1) : today
 }
 
 export async function resolve(tx: Tx, context: Context, facts: ChangeFacts, request: PlanChangeRequest) {
@@ -159,10 +168,7 @@ export async function resolve(tx: Tx, context: Context, facts: ChangeFacts, requ
     plan,
     quantity: readQuantity(request.quantity) ?? row.quantity,
     unitPriceMinor: price === undefined ? plan.priceMinor : toMinor(price, plan.currencyCode, 'price'),
-    // One that is sold once and was billed is not billed again because the plan changes.
-    addons: chosen.map(
-      addon => addons.find(one => one.addonId === addon.addonId && one.quantity === addon.quantity) ?? addon,
-    ),
+    addons: chosen.map(addon => chosenAgain(addon, addons)),
     coupon,
     couponLeft: fresh && invoicesLeft !== null && row.periodEnd !== null ? invoicesLeft - 1 : invoicesLeft,
     setupFeeMinor: await setupFee(tx, business.id, facts, given(request.setup_fee)),
