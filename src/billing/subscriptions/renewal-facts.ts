@@ -4,6 +4,7 @@ import { couponsByIds } from '../coupons/coupons.ts'
 import type { StoredLine } from '../invoices/store.ts'
 import * as invoices from '../invoices/store.ts'
 import * as ledger from '../ledger/store.ts'
+import { currentMethods, type MethodRow } from '../payment-methods/store.ts'
 import { plansByIds } from '../plans/plans.ts'
 import { settingsOf } from '../settings/settings.ts'
 import type { Settings } from '../settings/store.ts'
@@ -11,7 +12,7 @@ import type { TaxRow } from '../taxes/store.ts'
 import { allTaxes } from '../taxes/tax-for.ts'
 import type { OpenLot } from './proration.ts'
 import type { ScheduledTerms } from './scheduled.ts'
-import { groupBy, type Surroundings, surroundingsOf } from './show.ts'
+import { byId, groupBy, type Surroundings, surroundingsOf } from './show.ts'
 import type { SubscriptionRow } from './store.ts'
 import * as changes from './store-changes.ts'
 import { hasOwnRhythm } from './terms.ts'
@@ -22,6 +23,8 @@ export interface Around extends Surroundings {
   scheduled: Map<string, changes.ChangeRow>
   /** of add-ons with a period of their own: what they have paid for beyond the term that ends */
   running: Map<string, StoredLine[]>
+  /** that scheduled changes name */
+  cards: Map<string, MethodRow>
   taxes: readonly TaxRow[]
   settings: Settings
 }
@@ -48,6 +51,8 @@ export async function lookAround(tx: Tx, businessId: string, rows: readonly Subs
   for (const plan of planIds.length ? await plansByIds(tx, businessId, planIds) : []) around.plans.set(plan.id, plan)
   for (const coupon of couponIds.length ? await couponsByIds(tx, businessId, couponIds) : [])
     around.coupons.set(coupon.id, coupon)
+  const cardIds = scheduled.flatMap(change => (change.terms as unknown as ScheduledTerms).cardId ?? [])
+  const cards = cardIds.length ? await currentMethods(tx, businessId, cardIds) : []
   const running = await runningLines(tx, businessId, rows, around)
   return {
     ...around,
@@ -57,6 +62,7 @@ export async function lookAround(tx: Tx, businessId: string, rows: readonly Subs
       lot => lot.subscriptionId,
     ),
     scheduled: new Map(scheduled.map(change => [change.subscriptionId, change])),
+    cards: byId(cards),
     taxes,
     settings,
   }

@@ -10,7 +10,7 @@ import { inPeriod, nextPeriod, periodsOver, restartedAt, skipped, stopped } from
 import { type BilledLine, creditFor, useLots } from './proration.ts'
 import { chargeNow, couponUsed, inTrial } from './purchase.ts'
 import type { Around } from './renewal-facts.ts'
-import { withScheduled } from './scheduled.ts'
+import { isToBePaidByHand, withScheduled } from './scheduled.ts'
 import type { SubscriptionAddon, SubscriptionRow } from './store.ts'
 import type * as changes from './store-changes.ts'
 import { discountFrom, sale, wholePeriod, withAdjusted } from './terms.ts'
@@ -82,7 +82,11 @@ function billed(context: Context, before: SubscriptionRow, around: Around): Step
   const customer = around.customers.get(before.customerId)!
   const change = around.scheduled.get(before.id)
   const changed = change
-    ? withScheduled(before, change, around.plans.get(change.planId)!, around.coupons.get(String(change.terms.couponId)))
+    ? withScheduled(before, change, {
+        plan: around.plans.get(change.planId)!,
+        coupon: around.coupons.get(String(change.terms.couponId)),
+        card: around.cards.get(String(change.terms.cardId)),
+      })
     : { row: before, addons: around.chosen.get(before.id) ?? [] }
   const term = retimed(before, changed.row)
   const unused = term.couponLeft === 0 && term.couponId !== null && term.periodNo > 0
@@ -116,12 +120,13 @@ function billed(context: Context, before: SubscriptionRow, around: Around): Step
     timeZone,
     earnedMinor: before.deferredMinor - unearned,
   })
-  const how = chargeNow(row.gateway, invoice.row.dueMinor, row.currency)
-  invoice.row.chargeAt = how === 'charge' ? now : null
+  const how = chargeNow(isToBePaidByHand(change) ? 'offline' : row.gateway, invoice.row.dueMinor, row.currency)
+  // Whether crumbs are enough, together with what was carried to them, is looked at when they come to be charged.
+  invoice.row.chargeAt = how === 'charge' || how === 'carry' ? now : null
   invoice.row.carried = how === 'carry'
   const touched = change ? addons : addons.filter((addon, i) => isChanged(addon, changed.addons[i]))
   const wide = change !== undefined || before.status === 'future' || before.status === 'trial' || resumed
-  const events = how === 'charge' || !isRenewal(invoice.row) ? [] : ['subscription_renew']
+  const events = invoice.row.chargeAt !== null || !isRenewal(invoice.row) ? [] : ['subscription_renew']
   if (change) events.push(`subscription_${change.updateType}`)
   return { row, addons: touched, change, wide, invoice, act: undefined, events }
 }

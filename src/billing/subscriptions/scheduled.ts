@@ -8,6 +8,7 @@ import { boundary, daysBetween, type PaymentTerm } from '../dates.ts'
 import { tellSubscription } from '../events-lifecycle.ts'
 import { recurringTotal } from '../invoices/bill.ts'
 import { toMajor } from '../money.ts'
+import type { MethodRow } from '../payment-methods/store.ts'
 import { plansByIds, showPlan } from '../plans/plans.ts'
 import type { PlanRow } from '../plans/store.ts'
 import type { ChangeFacts } from './prepare-change.ts'
@@ -31,6 +32,9 @@ export interface ScheduledTerms {
   couponLeft: number | null
   redeemed: string | null
   paymentTerm: PaymentTerm
+  paymentMode: PlanChangeRequest['payment_mode']
+  /** the card to charge then, where one was named */
+  cardId: string | null
   updateReason: string
 }
 
@@ -65,6 +69,8 @@ export async function schedule(
     couponLeft: redeemed !== null && terms.couponLeft !== null ? terms.couponLeft + 1 : terms.couponLeft,
     redeemed,
     paymentTerm: request.payment_term ?? 'net0',
+    paymentMode: request.payment_mode,
+    cardId: request.payment_mode === 'credit_card' ? request.card_id || null : null,
     updateReason: terms.updateReason,
   }
   await changes.insertChange(
@@ -111,8 +117,7 @@ function direction(
 export function withScheduled(
   row: SubscriptionRow,
   change: changes.ChangeRow,
-  plan: PlanRow,
-  coupon: CouponRow | undefined,
+  { plan, coupon, card }: { plan: PlanRow; coupon: CouponRow | undefined; card: MethodRow | undefined },
 ): { row: SubscriptionRow; addons: SubscriptionAddon[] } {
   const kept = change.terms as unknown as ScheduledTerms
   const addons = kept.addons.map(addon => ({
@@ -134,8 +139,13 @@ export function withScheduled(
     },
     { onTrial: true },
   )
-  return { row: { ...changed, updateType: change.updateType, paymentTerm: kept.paymentTerm }, addons }
+  const paidWith = card && { paymentMethodId: card.id, gateway: card.gateway }
+  return { row: { ...changed, ...paidWith, updateType: change.updateType, paymentTerm: kept.paymentTerm }, addons }
 }
+
+/** The invoice that the change begins with is paid as was asked for, whatever pays those after it. */
+export const isToBePaidByHand = (change: changes.ChangeRow | undefined): boolean =>
+  (change?.terms as ScheduledTerms | undefined)?.paymentMode === 'offline'
 
 export async function getScheduled(
   context: Context,
