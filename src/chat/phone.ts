@@ -1,7 +1,12 @@
 import { getCountries, getCountryCallingCode } from 'libphonenumber-js/min'
 import { invalidField } from '../platform/problem.ts'
 
-const callingCodes = new Set(getCountries().map(country => String(getCountryCallingCode(country))))
+/** Dialing codes that belong to no country: freephone, shared cost, satellites, international networks. */
+const nonGeographic = ['800', '808', '870', '878', '881', '882', '883', '888', '979']
+const callingCodes = new Set([
+  ...getCountries().map(country => String(getCountryCallingCode(country))),
+  ...nonGeographic,
+])
 
 /** Digits with dialing code, or undefined where it cannot be a number: 7 to 15 digits after the usual marks are taken out. */
 export function findNumber(value: unknown): string | undefined {

@@ -7,6 +7,8 @@ interface TextFields {
   jsonText?: readonly string[]
   /** also accepted as names with commas between */
   commaText?: readonly string[]
+  /** objects whose own fields are spelled like this too */
+  inside?: Readonly<Record<string, TextFields>>
 }
 
 /**
@@ -15,18 +17,27 @@ interface TextFields {
  */
 export function bodyReader<T extends TSchema>(schema: T, fields: TextFields = {}): (body: unknown) => Static<T> {
   const validate = compileValidator(schema, 'body')
-  const { jsonText = [], commaText = [] } = fields
   return body => {
-    const record = isRecord(body) ? { ...storable(body) } : undefined
-    if (record) {
-      for (const field of jsonText) if (field in record) record[field] = fromJsonText(record[field])
-      if (jsonText.includes('attributes') && isPair(record.attributes)) record.attributes = [record.attributes]
-      for (const field of commaText) if (field in record) record[field] = fromCommaText(fromJsonText(record[field]))
+    const { error, value } = validate(isRecord(body) ? withoutTexts(storable(body), fields) : body) as {
+      error?: Error
+      value?: unknown
     }
-    const { error, value } = validate(record ?? body) as { error?: Error; value?: unknown }
     if (error) throw error
     return value as Static<T>
   }
+}
+
+function withoutTexts(body: Record<string, unknown>, fields: TextFields): Record<string, unknown> {
+  const { jsonText = [], commaText = [], inside = {} } = fields
+  const record = { ...body }
+  for (const field of jsonText) if (field in record) record[field] = fromJsonText(record[field])
+  if (jsonText.includes('attributes') && isPair(record.attributes)) record.attributes = [record.attributes]
+  for (const field of commaText) if (field in record) record[field] = fromCommaText(fromJsonText(record[field]))
+  for (const [field, own] of Object.entries(inside)) {
+    const value = record[field]
+    if (isRecord(value)) record[field] = withoutTexts(value, own)
+  }
+  return record
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>

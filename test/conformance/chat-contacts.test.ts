@@ -368,6 +368,17 @@ describe('PUT /contacts/{id}', () => {
     expect((await put({ attributes: [{ name: 'city', value: '' }] })).body.data.attributes).toEqual([])
   })
 
+  test('a value can be taken away after its name left the settings', async () => {
+    await attribute('old')
+    await put({ attributes: [{ name: 'old', value: 'x' }] })
+    await shop.chat.delete('/settings/attributes', { name: 'old' })
+    expect((await put({ attributes: [{ name: 'old', value: 'y' }] })).status).toBe(422)
+    expect((await put({ attributes: [{ name: 'old', value: '' }] })).body.data.attributes).toMatchObject([
+      { name: 'city' },
+    ])
+    expect((await put({ attributes: [{ name: 'old', value: '' }] })).status).toBe(422)
+  })
+
   test('tags and attributes that are not in settings are refused with their names', async () => {
     for (const body of [{ tags: ['x1'] }, { tagsToAdd: ['x1'] }, { attributes: [{ name: 'x1', value: '1' }] }]) {
       const answer = await put(body)

@@ -517,10 +517,17 @@ describe('POST /messages: the contact of the recipient', () => {
       contact: JSON.stringify({ name: 'Asha Rao', optin: false }),
     })
     expect(await read()).toMatchObject({ name: 'Asha Rao', tags: ['vip'], optin: false, __v: 1 })
+    await mine.chat.post('/settings/tags', { name: 'new' })
+    const spelled = { tags: 'new, vip', attributes: '[{"name":"city","value":"Goa"}]', list: '["Guests"]' }
+    for (const contact of [spelled, JSON.stringify(spelled)]) {
+      const answer = await mine.chat.post('/messages', { to, type: 'text', text: 'a', contact })
+      expect(answer.status, answer.text).toBe(200)
+      expect(await read()).toMatchObject({ tags: ['new', 'vip'], attributes: [{ value: 'Goa' }], list: ['Guests'] })
+    }
     const refused = await mine.chat.post('/messages', { to, type: 'text', text: 'a', contact: { tags: ['nope'] } })
     expect(refused.status).toBe(422)
     expect(refused.body.message).toContain('"nope"')
-    expect(await countMessages(w, mine)).toBe(2)
+    expect(await countMessages(w, mine)).toBe(4)
     expectRefused(await mine.chat.post('/messages', { to, type: 'text', text: 'a', contact: 5 }), 400, 'contact')
   })
 

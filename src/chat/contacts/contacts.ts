@@ -119,7 +119,10 @@ export function updateContact(
 ): Promise<Contact> {
   return db.begin(async tx => {
     const before = (await store.lockContact(tx, business.id, id.toLowerCase())) ?? fail(notFound('Contact'))
-    await requireKnownNames(tx, business.id, change)
+    // A value can be taken away also after its name left the settings.
+    const carried = new Set(before.attributes.map(attribute => attribute.name))
+    const given = change.attributes?.filter(({ name, value }) => !carried.has(name) || (value !== '' && value !== null))
+    await requireKnownNames(tx, business.id, { ...change, ...(given && { attributes: given }) })
     const lists = await ensureLists(tx, business.id, { wanted: change.list ?? [], now: change.now })
     const after = withDetails(before, change, lists)
     const removed = new Set(change.tagsToRemove)

@@ -11,13 +11,13 @@ import { updateContact as changeContact, getContact as findContact } from './con
 import { listContacts as findContacts } from './filter.ts'
 import { removeContact } from './remove-contact.ts'
 import { readNewContact, type SavedContacts, saveContacts } from './save-contacts.ts'
-import { ContactChangeSchema, ContactFilterSchema, ContactInPath, ContactSchema } from './schema.ts'
+import { ContactChangeSchema, ContactFilterSchema, ContactInPath, ContactSchema, contactTexts } from './schema.ts'
 import { shownContact } from './shown.ts'
 import * as store from './store.ts'
 
 const readChange = bodyReader(ContactChangeSchema, {
-  jsonText: ['attributes', 'list'],
-  commaText: ['tags', 'tagsToAdd', 'tagsToRemove'],
+  jsonText: contactTexts.jsonText,
+  commaText: [...contactTexts.commaText, 'tagsToAdd', 'tagsToRemove'],
 })
 
 export const updateContact = endpoint({

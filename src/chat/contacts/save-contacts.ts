@@ -8,7 +8,7 @@ import { bodyReader } from '../read-body.ts'
 import { missingNames } from '../settings/settings.ts'
 import { countContacts } from '../tally.ts'
 import { type Change, type Contact, describeUnknown, newContact, withDetails } from './contacts.ts'
-import { type ContactDetails, type ContactSource, NewContactSchema } from './schema.ts'
+import { type ContactDetails, type ContactSource, contactTexts, NewContactSchema } from './schema.ts'
 import * as store from './store.ts'
 
 export type OnDuplicate = 'skip' | 'overwrite' | 'error'
@@ -26,10 +26,7 @@ interface Item {
   details: ContactDetails
 }
 
-export const readNewContact = bodyReader(NewContactSchema, {
-  jsonText: ['attributes', 'list'],
-  commaText: ['tags'],
-})
+export const readNewContact = bodyReader(NewContactSchema, contactTexts)
 
 class NumberTakenMeanwhile extends Error {}
 

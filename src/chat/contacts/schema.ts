@@ -59,6 +59,8 @@ export const ContactDetails = Type.Object({
   list: Type.Optional(Lists),
 })
 export type ContactDetails = Static<typeof ContactDetails>
+/** What may also come as text, wherever details of a contact are given. */
+export const contactTexts = { jsonText: ['attributes', 'list'], commaText: ['tags'] } as const
 
 export const NewContactSchema = Type.Object({ mobile: NumberText, ...ContactDetails.properties })
 

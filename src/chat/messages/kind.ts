@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { invalidField } from '../../platform/problem.ts'
-import { ContactDetails, NumberText } from '../contacts/schema.ts'
+import { ContactDetails, contactTexts, NumberText } from '../contacts/schema.ts'
 import { bodyReader } from '../read-body.ts'
 import type { Template } from '../templates/template.ts'
 
@@ -64,7 +64,7 @@ interface Definition<T extends TSchema> {
 
 export function kind<T extends TSchema>(definition: Definition<T>): Kind {
   const { name, type, interactiveType, fits, body: schema, forbidden = [], check, build } = definition
-  const read = bodyReader(schema, { jsonText: ['contact', 'quickReplies'] })
+  const read = bodyReader(schema, { jsonText: ['contact', 'quickReplies'], inside: { contact: contactTexts } })
   return {
     name,
     type,
