@@ -64,7 +64,7 @@ const templates: TemplateDraft[] = [
 
 /** A bakery with customers, templates and conversations, made through the rules. */
 export async function fillChatDemo(platform: Platform, business: Business): Promise<DemoLine[]> {
-  const { db, log } = platform
+  const { db } = platform
   const now = await nowFor(db, business)
   const setting = await getSetting(db, business.id)
   for (const name of ['regular', 'new', 'catering']) await addName(db, 'chat_tag', business.id, name)
@@ -95,13 +95,13 @@ export async function fillChatDemo(platform: Platform, business: Business): Prom
     })
   await reportNews(db, business.id, { news: incoming, now, accountId: setting.id })
   const soon = new Date(now.getTime() + 10_000)
-  await processNews(db, business.id, { now: soon, log })
+  await processNews(platform, db, business.id, { now: soon })
   const replies = [
     { to: '919876543210', type: 'text', text: 'Yes, from seven tomorrow morning.' },
     { to: '14155550123', type: 'template', templateName: 'order_ready', bodyParams: ['Ben', '1042'] },
   ]
   for (const body of replies) await sendMessage(platform, db, business, { body, idempotencyKey: undefined })
-  await processNews(db, business.id, { now: soon, log })
+  await processNews(platform, db, business.id, { now: soon })
   return [
     {
       label: 'Send a chat message through the sandbox',

@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { processAllNews } from '../../src/chat/channel/loops.ts'
-import { type FakePlatform, fakeAccountId, fakeNumberId, incomingChange, startFakePlatform } from '../fake-platform.ts'
+import {
+  type FakePlatform,
+  fakeAccountId,
+  fakeNumberId,
+  incomingChange,
+  signature,
+  startFakePlatform,
+  webhookBody,
+} from '../fake-platform.ts'
 import { type TestBusiness, type World, world } from '../world.ts'
 
 let w: World
@@ -298,6 +306,44 @@ describe('marketing', () => {
     fake.script({ do: 'code', code })
     await send(ad)
     fake.templates.set('new:en_US', { ...template, id: '2', name: 'new' })
+    await w.drain()
+    expect((await shop.chat.get('/templates/new')).status).toBe(200)
+  })
+
+  test.each<[string, (sent: string) => object]>([
+    [
+      'a failure that is told later',
+      id => ({
+        field: 'messages',
+        value: {
+          statuses: [
+            { id, status: 'failed', timestamp: String(Math.floor(Date.now() / 1000)), errors: [{ code: 132012 }] },
+          ],
+        },
+      }),
+    ],
+    [
+      'a template nobody knows here',
+      () => ({
+        field: 'message_template_status_update',
+        value: { event: 'APPROVED', message_template_name: 'new', message_template_language: 'en_US', reason: 'NONE' },
+      }),
+    ],
+    [
+      'changed components',
+      () => ({
+        field: 'message_template_components_update',
+        value: { message_template_name: 'ad', message_template_language: 'en_US', message_template_element: 'Buy' },
+      }),
+    ],
+  ])('%s fetches the templates anew', async (_, change) => {
+    const sent = await send(ad)
+    await w.drain()
+    fake.templates.set('new:en_US', { ...template, id: '2', name: 'new' })
+    const body = webhookBody([change(sent.body.data.platformResponse.messages[0].id)])
+    const headers = { 'content-type': 'application/json', ...signature(body, 'app-secret') }
+    expect((await w.app.inject({ method: 'POST', url: webhook, payload: body, headers })).statusCode).toBe(200)
+    await processAllNews(w.platform)
     await w.drain()
     expect((await shop.chat.get('/templates/new')).status).toBe(200)
   })

@@ -4,7 +4,7 @@ import type { Answer, TestBusiness, World } from '../world.ts'
 
 /** Lets everything arrive that the sandbox reports within the next minutes. */
 export const settle = (w: World, shop: TestBusiness) =>
-  processNews(w.db, shop.id, { now: new Date(Date.now() + 600_000), log: w.platform.log })
+  processNews(w.platform, w.db, shop.id, { now: new Date(Date.now() + 600_000) })
 
 /** Makes a template and lets the sandbox approve it. */
 export async function approvedTemplate(

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { stepBroadcasts } from '../../src/chat/broadcasts/loops.ts'
 import { processAllNews } from '../../src/chat/channel/loops.ts'
 import { sweepMessages } from '../../src/chat/messages/sweep.ts'
 import { changeChannel } from '../../src/chat/settings/settings.ts'
@@ -120,6 +121,8 @@ describe('signature', () => {
     await shop.chat.put('/settings/channel', { appSecret: 'third-secret' })
     expect(await signedWith('app-secret')).toBe(401)
     expect(await signedWith('third-secret')).toBe(200)
+    await shop.chat.put('/settings/channel', { appSecret: 'third-secret', messagesPerSecond: 70 })
+    expect(await signedWith('new-secret')).toBe(200)
     const other = await w.business()
     const url = new URL((await other.chat.get('/settings/channel')).body.data.webhookUrl).pathname
     const answer = await w.app.inject({
@@ -285,6 +288,20 @@ describe('incoming messages', () => {
     await tell(incomingChange(message({ timestamp: String(Math.floor(Date.now() / 1000) - 23 * 3600) })))
     expect((await shop.chat.post('/messages', text)).status).toBe(200)
   })
+
+  test('a notice of the platform is no message of the person: the window stays closed', async () => {
+    await shop.chat.put('/settings/channel', { enforceWindow: true })
+    const before = String(Math.floor(Date.now() / 1000) - 25 * 3600)
+    await tell(incomingChange(message({ timestamp: before })))
+    await tell(
+      incomingChange(message({ type: 'system', text: undefined, system: { type: 'customer_identity_changed' } })),
+    )
+    const [conversation] = await conversations()
+    expect(conversation).toMatchObject({ unreadCount: 1, lastMessage: { kind: 'system' } })
+    expect(conversation.lastActive).toBe(new Date(Number(before) * 1000).toISOString())
+    const answer = await shop.chat.post('/messages', { to: 919876543210, type: 'text', text: 'x' })
+    expect(answer.body.code).toBe('window_closed')
+  })
 })
 
 describe('consent', () => {
@@ -318,6 +335,18 @@ describe('consent', () => {
     await tell(said('STOP', 5), said('START', 8))
     expect((await ad()).body.code).toBe('contact_opted_out')
     expect(await w.db`select 1 from chat_consent where business_id = ${shop.id}`).toHaveLength(4)
+  })
+
+  test.each([
+    { type: 'button', button: { payload: 'p1', text: 'Stop promotions' } },
+    { type: 'interactive', interactive: { type: 'button_reply', button_reply: { id: 'b1', title: 'STOP' } } },
+    { type: 'interactive', interactive: { type: 'list_reply', list_reply: { id: 'l1', title: 'Unsubscribe' } } },
+    { type: 'text', text: { body: '“ＳＴＯＰ”' } },
+    { type: 'text', text: { body: 'Opt-out' } },
+  ])('a tapped button says its words, %j', async said => {
+    expect((await ad()).status).toBe(200)
+    await tell(incomingChange(message({ text: undefined, ...said })))
+    expect((await ad()).body.code).toBe('contact_opted_out')
   })
 
   test('words inside a sentence stop nothing', async () => {
@@ -392,6 +421,58 @@ describe('statuses', () => {
     expect((await messagesOf(chatId))[0].status).toBe('unknown')
   })
 
+  describe('failures that are told later', () => {
+    const failed = (id: string, code: number, more: object = {}) =>
+      status(id, 'failed', { errors: [{ code, title: 'T' }], ...more })
+    const halted = async () => (await shop.chat.get('/settings/channel')).body.data.halted
+    const sendOne = async () =>
+      (await shop.chat.post('/messages', { to: 919876543210, type: 'text', text: 'x' })).body.data.platformResponse
+        .messages[0].id as string
+
+    test.each([
+      [131042, 'number'],
+      [131031, 'account'],
+      [131048, 'marketing'],
+      [131064, 'templates'],
+      [130497, 'country:91'],
+    ])('%i stops the %s, once, until the settings are saved', async (code, scope) => {
+      const ids = [await sendOne(), await sendOne(), await sendOne()]
+      await tell(failed(ids[0]!, code), failed(ids[1]!, code))
+      expect(await halted()).toMatchObject({ [scope]: { code, title: 'T' } })
+      const told = await w.db`select 1 from event where business_id = ${shop.id} and type = 'channel_halted'`
+      expect(told).toHaveLength(1)
+      await shop.chat.put('/settings/channel', {})
+      await tell(failed(ids[2]!, code, { timestamp: String(Math.floor(Date.now() / 1000) - 60) }))
+      expect(await halted()).toEqual({})
+    })
+
+    test('one without a code stops nothing but its message', async () => {
+      await tell(status(await sendOne(), 'failed'))
+      expect(await halted()).toEqual({})
+    })
+
+    test('132015 pauses its broadcast', async () => {
+      await approvedTemplate(w, shop, { name: 'news', components: [{ type: 'BODY', text: 'News' }] })
+      await shop.chat.post('/contacts', [
+        { mobile: 14155550101, list: ['All'] },
+        { mobile: 14155550102, list: ['All'] },
+      ])
+      const { _id } = (await shop.chat.post('/broadcasts', { name: 'B', templateName: 'news', lists: ['All'] })).body
+        .data
+      while ((await stepBroadcasts(w.platform)) > 0);
+      const [out] = await w.db<{ id: string }[]>`
+        select platform_id as id from chat_message where business_id = ${shop.id} and broadcast_id = ${_id}`
+      // As if the rest of a long one still waited.
+      await w.db`update chat_broadcast set status = 'sending' where business_id = ${shop.id}`
+      await tell(failed(out!.id, 132015))
+      expect((await shop.chat.get(`/broadcasts/${_id}`)).body.data).toMatchObject({
+        status: 'paused',
+        pauseReason: '(132015) T',
+        report: { failed: 1 },
+      })
+    })
+  })
+
   test('a thousand in one delivery, shuffled and tripled, end like the oracle', async () => {
     const random = randomFrom(7)
     const sent = await Promise.all(
@@ -464,10 +545,33 @@ describe('identity: one person, one contact', () => {
         system: { type: 'user_changed_number', wa_id: '919111111111', body: 'changed' },
       }),
     )
-    const sent = await shop.chat.post('/messages', { to: 919111111111, type: 'text', text: 'x' })
     const [conversation] = await conversations()
-    expect(sent.body.data.chatId).toBe(conversation.chatId)
+    for (const to of [919111111111, 919876543210]) {
+      const sent = await shop.chat.post('/messages', { to, type: 'text', text: 'x' })
+      expect(sent.body.data.chatId).toBe(conversation.chatId)
+    }
     expect((await shop.chat.get('/contacts')).body.data.total).toBe(1)
+  })
+
+  test('after a change of number what we send goes to the new one, unless it is known as somebody else', async () => {
+    const moved = (from: string, to: string) =>
+      incomingChange(message({ from, type: 'system', system: { type: 'user_changed_number', wa_id: to, body: 'x' } }))
+    await tell(withBoth(), moved('919876543210', '447911123456'))
+    const [conversation] = await conversations()
+    expect(conversation.contact.mobile).toBe('447911123456')
+    expect((await shop.chat.get(`/contacts/${conversation.chatId}`)).body.data).toMatchObject({
+      mobile: '447911123456',
+      countryCode: '44',
+    })
+    const reply = await shop.chat.post(`/conversations/${conversation.chatId}/messages`, { type: 'text', text: 'x' })
+    expect(reply.body.data.to).toBe('447911123456')
+    await tell(moved('447911123456', '919876543210'))
+    expect((await conversations())[0].contact.mobile).toBe('919876543210')
+    await shop.chat.post('/contacts', { mobile: '4915112345678' })
+    await tell(moved('919876543210', '4915112345678'))
+    expect((await conversations())[0].contact.mobile).toBe('919876543210')
+    const chat = w.services.find(service => service.name === 'chat')!
+    expect(await chat.audit(w.platform, shop.id)).toEqual([])
   })
 
   test('messages of a new person at the same moment make one contact', async () => {

@@ -1,7 +1,8 @@
 import type { Business } from '../../platform/business.ts'
 import type { Tx } from '../../platform/database.ts'
-import { changeConsent } from '../contacts/consent.ts'
+import type { Platform } from '../../platform/platform.ts'
 import { tellMessages } from '../events.ts'
+import { followReportedFailures } from '../messages/fail-later.ts'
 import type { MessageRow } from '../messages/store.ts'
 import { applyReport, belongs, type StatusReport } from './statuses.ts'
 import * as store from './store.ts'
@@ -16,6 +17,7 @@ const eventOf = {
 
 /** Applies many reports at once; those of messages nobody knows yet are kept until the message is known. */
 export async function applyStatuses(
+  platform: Platform,
   tx: Tx,
   business: Business,
   reports: readonly StatusReport[],
@@ -50,6 +52,7 @@ export async function applyStatuses(
       now,
     )
   await tell(
+    platform,
     tx,
     business,
     changed.map(message => [message, after.get(message.id)!] as const),
@@ -67,6 +70,7 @@ const differs = (a: MessageRow, b: MessageRow) =>
 
 /** One event for each thing that was not known before. */
 async function tell(
+  platform: Platform,
   tx: Tx,
   business: Business,
   changes: readonly (readonly [MessageRow, MessageRow])[],
@@ -79,14 +83,6 @@ async function tell(
       .filter(([, after]) => status !== 'failed' || after.status === 'failed')
       .map(([, after]) => after)
     await tellMessages(tx, business, { type, source: 'channel', now }, news)
-    if (status !== 'failed') continue
-    for (const message of news)
-      if (message.error?.code === 131050)
-        await changeConsent(tx, business, message.conversationId, {
-          decision: 'stop',
-          source: 'platform_error',
-          evidence: '131050',
-          now,
-        })
+    if (status === 'failed') await followReportedFailures(platform, tx, business, news, now)
   }
 }

@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto'
 import type { Business } from '../../platform/business.ts'
 import type { Tx } from '../../platform/database.ts'
 import { emit } from '../../platform/events.ts'
+import type { Platform } from '../../platform/platform.ts'
 import { changeConsent } from '../contacts/consent.ts'
 import { findNumber } from '../phone.ts'
+import { syncQueue } from '../templates/jobs.ts'
 import { shownTemplate } from '../templates/shown.ts'
 import { setTemplateState } from '../templates/store.ts'
 import { resolveContact } from './identity.ts'
@@ -16,20 +18,27 @@ export interface Change {
   entryTime: unknown
 }
 
-export async function applyChange(tx: Tx, business: Business, change: Change, now: Date): Promise<void> {
+export async function applyChange(
+  platform: Platform,
+  tx: Tx,
+  business: Business,
+  change: Change,
+  now: Date,
+): Promise<void> {
   if (!(await store.firstTimeSeen(tx, business.id, keyOf(change), now))) return
   const { field, value } = change
   if (field === 'message_template_status_update')
-    return changeTemplate(tx, business, value, {
+    return changeTemplate(platform, tx, business, value, {
       status: templateState(value.event),
       reason: text(value.reason) ?? '',
       now,
     })
   if (field === 'message_template_quality_update')
-    return changeTemplate(tx, business, value, { quality: text(value.new_quality_score), now })
+    return changeTemplate(platform, tx, business, value, { quality: text(value.new_quality_score), now })
   if (field === 'template_category_update')
-    return changeTemplate(tx, business, value, { category: text(value.new_category), now })
+    return changeTemplate(platform, tx, business, value, { category: text(value.new_category), now })
   if (field === 'user_preferences') return applyPreference(tx, business, value, now)
+  if (field === 'message_template_components_update') await fetchTemplates(platform, tx, business)
   await emit(tx, {
     businessId: business.id,
     type: 'channel_update',
@@ -77,6 +86,7 @@ function templateState(event: unknown): string | undefined {
 
 /** Found by name and language: the id comes as a number that may be too long to be read exactly. */
 async function changeTemplate(
+  platform: Platform,
   tx: Tx,
   business: Business,
   value: Record<string, unknown>,
@@ -86,7 +96,8 @@ async function changeTemplate(
   const language = text(value.message_template_language)
   if (!name || !language) throw new Error('The change names no template.')
   const template = await setTemplateState(tx, business.id, { name, language, ...change })
-  if (!template) return
+  // Made or renamed over there, it is not known here yet.
+  if (!template) return fetchTemplates(platform, tx, business)
   await emit(tx, {
     businessId: business.id,
     type: 'template_status',
@@ -96,6 +107,9 @@ async function changeTemplate(
     at: change.now,
   })
 }
+
+const fetchTemplates = async ({ jobs }: Platform, tx: Tx, { id }: Business) =>
+  void (await jobs.enqueue(tx, syncQueue, { businessId: id }, { singletonKey: id }))
 
 async function applyPreference(tx: Tx, business: Business, value: Record<string, unknown>, now: Date): Promise<void> {
   const phone = findNumber(value.wa_id)

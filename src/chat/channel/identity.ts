@@ -51,7 +51,7 @@ async function createContact(tx: Tx, business: Business, { phone = '', profileNa
 }
 
 /** The first number becomes the contact's own; a further one stands beside it. */
-export async function addPhone(
+async function addPhone(
   tx: Tx,
   business: Business,
   contact: contactStore.ContactRow,
@@ -61,9 +61,36 @@ export async function addPhone(
     await contactStore.addIdentity(tx, business.id, { kind: 'phone', value: phone, contactId: contact.id })
     return contact
   }
+  return setPhone(tx, business, contact, { phone, now })
+}
+
+async function setPhone(
+  tx: Tx,
+  business: Business,
+  contact: contactStore.ContactRow,
+  { phone, now }: { phone: string; now: Date },
+): Promise<contactStore.ContactRow> {
   const before = (await contactStore.lockContact(tx, business.id, contact.id)) ?? contact
   const after = { ...before, mobile: phone, countryCode: dialingCode(phone) }
   return saveContact(tx, business, { before, after, now, source: 'channel' })
+}
+
+/**
+ * The person moved to another number: what we send goes there from now on, since the old one may soon be somebody else's.
+ * The old one stays beside it. A number that is another contact's is left alone: it may be one that was given out anew.
+ */
+export async function changePhone(
+  tx: Tx,
+  business: Business,
+  contact: contactStore.ContactRow,
+  { phone, now }: { phone: string; now: Date },
+): Promise<void> {
+  await contactStore.lockNumber(tx, business.id, phone)
+  const [owner] = await contactStore.contactsByNumbers(tx, business.id, [phone])
+  if ((owner && owner.id !== contact.id) || contact.mobile === phone) return
+  await setPhone(tx, business, contact, { phone, now })
+  if (contact.mobile)
+    await contactStore.addIdentity(tx, business.id, { kind: 'phone', value: contact.mobile, contactId: contact.id })
 }
 
 async function joinContacts(

@@ -9,7 +9,7 @@ import { insertMedia } from '../media/store.ts'
 import { findNumber } from '../phone.ts'
 import { addToTallies } from '../store.ts'
 import { tallyNames } from '../tally.ts'
-import { addPhone, type Names, resolveContact } from './identity.ts'
+import { changePhone, type Names, resolveContact } from './identity.ts'
 import { readKeyword } from './keywords.ts'
 import { insertIncoming, touchConversation } from './store-incoming.ts'
 
@@ -71,7 +71,8 @@ export async function receiveMessage(
     contactId: contact.id,
     messageId: stored.id,
     messageAt: stored.createdAt,
-    writtenAt: at,
+    // A notice of the platform is nothing the person wrote: it opens no window.
+    writtenAt: type === 'system' ? null : at,
     unread: counts ? 1 : 0,
     freeEntryUntil: message.referral ? new Date(at.getTime() + freeEntryMs) : null,
   })
@@ -126,10 +127,14 @@ function mediaOf(message: Record<string, unknown>, type: string) {
   }
 }
 
-/** A quick reply of a template says its text too. */
+/** Whoever taps a button says its words. */
 function textOf(message: Record<string, unknown>): string {
-  const { text, button } = message as { text?: { body?: unknown }; button?: { text?: unknown } }
-  const said = text?.body ?? button?.text
+  const { text, button, interactive } = message as {
+    text?: { body?: unknown }
+    button?: { text?: unknown }
+    interactive?: { button_reply?: { title?: unknown }; list_reply?: { title?: unknown } }
+  }
+  const said = text?.body ?? button?.text ?? interactive?.button_reply?.title ?? interactive?.list_reply?.title
   return typeof said === 'string' ? said : ''
 }
 
@@ -143,10 +148,7 @@ async function followSystemMessage(
 ): Promise<void> {
   const system = (message.system ?? {}) as { type?: unknown; wa_id?: unknown; user_id?: unknown }
   const phone = findNumber(system.wa_id)
-  if (system.type === 'user_changed_number' && phone) {
-    const owners = await contactStore.contactsByNumbers(tx, business.id, [phone])
-    if (owners.length === 0) await addPhone(tx, business, contact, { phone, now })
-  }
+  if (system.type === 'user_changed_number' && phone) await changePhone(tx, business, contact, { phone, now })
   if (system.type === 'user_changed_user_id' && typeof system.user_id === 'string' && system.user_id.length <= 200)
     await contactStore.addIdentity(tx, business.id, { kind: 'user', value: system.user_id, contactId: contact.id })
 }

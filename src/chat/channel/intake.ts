@@ -1,6 +1,6 @@
 import type { Business } from '../../platform/business.ts'
 import type { Database, Tx } from '../../platform/database.ts'
-import type { Log } from '../../platform/log.ts'
+import type { Platform } from '../../platform/platform.ts'
 import { storable } from '../storable.ts'
 import { businessById } from '../store.ts'
 import { applyStatuses } from './apply-statuses.ts'
@@ -18,19 +18,20 @@ const batchRows = 500
 
 /** Answers how many deliveries were worked through; where another process is at it, 0, unless it is waited for. */
 export async function processNews(
+  platform: Platform,
   db: Database,
   businessId: string,
-  { now, log, wait = false }: { now: Date; log: Log; wait?: boolean },
+  { now, wait = false }: { now: Date; wait?: boolean },
 ): Promise<number> {
   const business = await businessById(db, businessId)
   if (!business) return 0
   for (let done = 0; ; ) {
-    const count = await processBatch(db, business, now, { mode: 'together', wait }).catch(error => {
-      log.warn(
+    const count = await processBatch(platform, db, business, { now, mode: 'together', wait }).catch(error => {
+      platform.log.warn(
         { err: error, businessId },
         'a batch of channel news failed as a whole; each element is tried on its own',
       )
-      return processBatch(db, business, now, { mode: 'apart', wait })
+      return processBatch(platform, db, business, { now, mode: 'apart', wait })
     })
     done += count
     if (count === 0) return done
@@ -50,10 +51,10 @@ interface Problems {
 }
 
 function processBatch(
+  platform: Platform,
   db: Database,
   business: Business,
-  now: Date,
-  { mode, wait }: { mode: 'together' | 'apart'; wait: boolean },
+  { now, mode, wait }: { now: Date; mode: 'together' | 'apart'; wait: boolean },
 ): Promise<number> {
   return db.begin(async tx => {
     if (wait) await store.lockNews(tx, business.id)
@@ -69,8 +70,8 @@ function processBatch(
         ]),
     }
     const elements = rows.flatMap(row => readElements(row, problems))
-    if (mode === 'together') await applyTogether(tx, business, elements, now)
-    else await applyApart(tx, business, elements, { now, problems })
+    if (mode === 'together') await applyTogether(platform, tx, business, { elements, now })
+    else await applyApart(platform, tx, business, { elements, now, problems })
     await store.markProcessed(tx, business.id, {
       ids: rows.map(row => row.id),
       now,
@@ -80,10 +81,16 @@ function processBatch(
   })
 }
 
-async function applyTogether(tx: Tx, business: Business, elements: readonly Element[], now: Date): Promise<void> {
+interface Work {
+  elements: readonly Element[]
+  now: Date
+}
+
+async function applyTogether(platform: Platform, tx: Tx, business: Business, { elements, now }: Work): Promise<void> {
   for (const { incoming } of elements) if (incoming) await receiveMessage(tx, business, incoming, now)
-  for (const { change } of elements) if (change) await applyChange(tx, business, change, now)
+  for (const { change } of elements) if (change) await applyChange(platform, tx, business, change, now)
   await applyStatuses(
+    platform,
     tx,
     business,
     elements.flatMap(element => element.status ?? []),
@@ -92,14 +99,14 @@ async function applyTogether(tx: Tx, business: Business, elements: readonly Elem
 }
 
 async function applyApart(
+  platform: Platform,
   tx: Tx,
   business: Business,
-  elements: readonly Element[],
-  { now, problems }: { now: Date; problems: Problems },
+  { elements, now, problems }: Work & { problems: Problems },
 ): Promise<void> {
   for (const element of elements)
     await tx
-      .savepoint(point => applyTogether(point as unknown as Tx, business, [element], now))
+      .savepoint(point => applyTogether(platform, point as unknown as Tx, business, { elements: [element], now }))
       .catch(error => problems.add(element.row, element.raw, error))
 }
 

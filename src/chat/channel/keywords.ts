@@ -4,7 +4,10 @@ const stopWords = new Set([
   'stop all',
   'stopall',
   'unsubscribe',
+  'stop promotions',
+  'stop marketing',
   'opt out',
+  'opt-out',
   'optout',
   'cancel',
   'end',
@@ -29,6 +32,11 @@ const stopWords = new Set([
   'afmelden',
   'berhenti',
   'dur',
+  'durdur',
+  'iptal',
+  'avsluta',
+  'avregistrera',
+  'wypisz',
   'стоп',
   'отписаться',
   'रोकें',
@@ -38,6 +46,8 @@ const stopWords = new Set([
   '停止',
   '退订',
   '停止する',
+  '중지',
+  '수신거부',
 ])
 const startWords = new Set([
   'start',
@@ -72,10 +82,10 @@ const startWords = new Set([
 /** The whole message must be the word: "please don't stop" stops nothing. */
 export function readKeyword(text: string): 'stop' | 'resume' | undefined {
   const word = text
-    .normalize('NFC')
-    .trim()
+    // Wide letters and composed accents are the same words.
+    .normalize('NFKC')
     .toLowerCase()
-    .replaceAll(/[.!]+$/g, '')
+    .replaceAll(/^[\s"'«“„]+|[\s"'»”“.!。]+$/g, '')
   if (stopWords.has(word)) return 'stop'
   if (startWords.has(word)) return 'resume'
   return undefined

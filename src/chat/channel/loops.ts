@@ -20,7 +20,7 @@ export function wakeIntake(platform: Platform): void {
 export async function processAllNews(platform: Platform): Promise<number> {
   let done = 0
   for (const { businessId, now } of await store.businessesWithNews(platform.db, 100))
-    done += await processNews(platform.db, businessId, { now, log: platform.log })
+    done += await processNews(platform, platform.db, businessId, { now })
   return done
 }
 
@@ -53,6 +53,5 @@ export const sweepLoop = (platform: Platform): Loop => ({
 export const newsKeeper = (platform: Platform): TimeKeeper => ({
   name: 'chat news',
   nextDue: (db, businessId) => store.nextNews(db, businessId),
-  run: async (businessId, now) =>
-    void (await processNews(platform.db, businessId, { now, log: platform.log, wait: true })),
+  run: async (businessId, now) => void (await processNews(platform, platform.db, businessId, { now, wait: true })),
 })

@@ -24,7 +24,7 @@ export const writeAsPerson = endpoint({
     message: Type.Optional(AnyObject),
   }),
   answer: envelope(Type.Object({ id: Type.String() })),
-  run: async ({ platform, db, business, body, log }) => {
+  run: async ({ platform, db, business, body }) => {
     const setting = await recentSetting(platform, business.id)
     if (setting.type !== 'sandbox')
       throw unprocessable('not_in_sandbox', 'This number is connected to the platform; only real people write to it.')
@@ -41,7 +41,7 @@ export const writeAsPerson = endpoint({
       },
     )
     await reportNews(db, business.id, { news: [{ afterMs: 0, change }], now, accountId: setting.id })
-    await processNews(db, business.id, { now, log })
+    await processNews(platform, db, business.id, { now })
     return ok('Message received', { id })
   },
 })

@@ -40,7 +40,7 @@ export const touchConversation = (
     contactId: string
     messageId: string
     messageAt: Date
-    writtenAt: Date
+    writtenAt: Date | null
     unread: number
     freeEntryUntil: Date | null
   },

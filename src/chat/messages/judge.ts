@@ -37,13 +37,19 @@ export function judge(outcome: Outcome, attempt: number): Judgement {
   return judgeRefusal(outcome.error, attempt)
 }
 
+/** What a code means beyond its own message, also where it is told later, by a status. */
+export function effectOf(code: number): Effect {
+  const action = actionFor(code)
+  if (action.act === 'stop') return { do: 'halt', scope: action.scope }
+  return { do: action.act === 'final' ? (action.follow ?? 'nothing') : 'nothing' }
+}
+
 function judgeRefusal(error: PlatformError, attempt: number): Judgement {
   const action = actionFor(error.code)
   switch (action.act) {
     case 'stop':
-      return { verdict: 'failed', error, effect: { do: 'halt', scope: action.scope } }
     case 'final':
-      return { verdict: 'failed', error, effect: { do: action.follow ?? 'nothing' } }
+      return { verdict: 'failed', error, effect: effectOf(error.code) }
     case 'switch_endpoint':
       return attempt > 1
         ? { verdict: 'failed', error, effect: { do: 'nothing' } }

@@ -11,7 +11,8 @@ import * as store from './store.ts'
  * Sees to what a stopped process left: calls whose holder is gone count as unknown, and reports that came before
  * their message was known are applied now.
  */
-export async function sweepMessages({ db }: Platform): Promise<void> {
+export async function sweepMessages(platform: Platform): Promise<void> {
+  const { db } = platform
   for (const { businessId } of await store.businessesWithLostCalls(db)) {
     const business = await businessById(db, businessId)
     if (!business) continue
@@ -28,6 +29,7 @@ export async function sweepMessages({ db }: Platform): Promise<void> {
     await db.begin(async tx => {
       const parked = await takeParked(tx, businessId, platformId)
       await applyStatuses(
+        platform,
         tx,
         business,
         parked.map(({ element }) => readStatus(element)),

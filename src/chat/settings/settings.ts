@@ -87,7 +87,8 @@ export async function changeChannel(
       after[name] = text === '' ? null : secrets.encrypt(text, contextOf(businessId))
     }
     // The old secret stays valid beside the new one: deliveries that were signed before the change still arrive.
-    if (change.appSecret) after.previousAppSecret = before.appSecret
+    if (change.appSecret && change.appSecret !== openSecret(secrets, before, 'appSecret'))
+      after.previousAppSecret = before.appSecret
     if (change.baseUrl) after.baseUrl = readBaseUrl(change.baseUrl)
     if (after.type === 'cloud') requireComplete(after)
     if (connectsAnew(before, after)) await jobs.enqueue(tx, syncQueue, { businessId }, { singletonKey: businessId })
