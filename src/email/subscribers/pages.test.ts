@@ -125,7 +125,7 @@ test('pages are the newest who match, whenever people of a block were created an
       await expectExact(shop)
       expect(await auditEmail(w.platform, shop.id)).toEqual([])
     }),
-    { numRuns: 8, endOnFailure: true },
+    { numRuns: 4, endOnFailure: true },
   )
 })
 

@@ -124,15 +124,17 @@ async function lookAtFound(
   wanted: number,
 ): Promise<Look> {
   const { businessId } = context
-  const [looked, everyone] = await Promise.all([
+  // Sent together: every trip to the database costs both sides.
+  const [looked, everyone, createdBy] = await Promise.all([
     store.lookAtSlots(db, context, filter, doubtful, wanted),
     store.everyoneNearly(db, businessId),
+    sets.newestByBlock(db, businessId),
   ])
   return {
     total: looked.total + countAll(sure),
     everyone,
-    newest: async reach => {
-      const { slots, others } = newestOf(sure, await sets.newestByBlock(db, businessId), reach)
+    newest: reach => {
+      const { slots, others } = newestOf(sure, createdBy, reach)
       return { slots: slots.concat(looked.slots), others }
     },
   }
