@@ -156,6 +156,40 @@ describe('import', () => {
     expect(await subscriber('stranger@b.example')).toMatchObject({ isSuppressed: true })
   })
 
+  test('who is named again with nothing new stays as they are, also in their time of update', async () => {
+    const csv =
+      'email,firstName,status,tags,dateOfBirth,company\nA@b.example,Ann,,x;y,1990-01-31,Acme\nb@b.example,Bob,unsubscribed,,,\n'
+    await importAll(csv)
+    const people = async () => [await subscriber('a@b.example'), await subscriber('b@b.example')]
+    const before = await people()
+    expect(await importAll(csv)).toMatchObject({ created: 0, updated: 2 })
+    // An import lifts no suppression, so this row changes nothing either.
+    await importAll('email,status\nb@b.example,subscribed\na@b.example,\n')
+    const times = (all: { updatedAt: string }[]) => all.map(one => one.updatedAt)
+    expect(times(await people())).toEqual(times(before))
+    const changes = [
+      ['firstName', 'Anna', { firstName: 'Anna' }],
+      ['lastName', 'Lee', { lastName: 'Lee' }],
+      ['mobile', '+1', { mobile: '+1' }],
+      ['country', 'Peru', { country: 'Peru' }],
+      ['city', 'Lima', { city: 'Lima' }],
+      ['dateOfBirth', '1991-01-31', { dateOfBirth: expect.stringContaining('1991-01-31') }],
+      ['leadScore', '5', { leadScore: 5 }],
+      ['source', 'shop', { source: 'shop' }],
+      ['status', 'bounced', { status: 'bounced' }],
+      ['tags', 'y;z', { tags: ['x', 'y', 'z'] }],
+      ['company', 'Other', { customFields: { company: 'Other' } }],
+    ] as const
+    for (const [column, cell, expected] of changes) {
+      const { updatedAt } = await subscriber('a@b.example')
+      await importAll(`email,${column}\na@b.example,${cell}\n`)
+      const after = await subscriber('a@b.example')
+      expect(after).toMatchObject(expected)
+      expect(after.updatedAt > updatedAt, column).toBe(true)
+    }
+    expect(await auditEmail(w.platform, shop.id)).toEqual([])
+  })
+
   test('refuses an empty file, one without an email column, endless records, JSON and unknown lists', async () => {
     const codes = []
     for (const [csv, query, type] of [

@@ -67,7 +67,6 @@ async function updateAll(
 ): Promise<{ gone: ImportRow[]; changed: boolean }> {
   if (known.length === 0) return { gone: [], changed: false }
   const given = known.map(({ row, id }, n) => ({ ...row, n, id }))
-  const found = await store.update(tx, businessId, given, now)
-  const done = new Set(found.map(row => row.n))
-  return { gone: known.flatMap(({ row }, n) => (done.has(n) ? [] : [row])), changed: true }
+  const { gone, changed } = await store.update(tx, businessId, given, now)
+  return { gone: gone.map(n => known[n]!.row), changed }
 }

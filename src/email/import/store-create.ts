@@ -6,7 +6,8 @@ import type { ImportRow } from './rows.ts'
 
 /**
  * Who of these addresses is a subscriber, and which are suppressed, by their place in the list. Lateral: the indexes are asked for each,
- * whatever the planner thinks of their number.
+ * whatever the planner thinks of their number; and in the order of addresses, which one index has: of a table that looks empty
+ * while others fill it the planner might take any.
  */
 export const lookUp = (db: Db, businessId: string, addresses: readonly string[]) => db<
   { place: number; id: string | null; suppressed: Status | 'manual' | null }[]
@@ -15,8 +16,11 @@ export const lookUp = (db: Db, businessId: string, addresses: readonly string[])
   from unnest(string_to_array(${addresses.join('\n')}, chr(10))) with ordinality as a (address, n) cross join ${hidden(db, businessId)} b
   left join lateral (
     select id from email_subscriber s
-    where s.business_id = b.id and lower(s.email) = a.address and s.delete_after is null limit 1) s on true
-  left join lateral (select type from email_suppression p where p.business_id = b.id and p.address = a.address limit 1) p on true
+    where s.business_id = b.id and lower(s.email) >= a.address and lower(s.email) <= a.address and s.delete_after is null
+    order by lower(s.email) limit 1) s on true
+  left join lateral (
+    select type from email_suppression p where p.business_id = b.id and p.address >= a.address and p.address <= a.address
+    order by p.address limit 1) p on true
   where s.id is not null or p.type is not null`
 
 /** Chunks of one business that make many people take turns; two that met the same emails in another order would lock in a circle. */

@@ -1,44 +1,85 @@
-import type { Db } from '../../platform/database.ts'
-import { hidden, logCreated } from '../subscribers/store-changes.ts'
+import { type Db, only } from '../../platform/database.ts'
+import { type Fragment, hidden, logCreated } from '../subscribers/store-changes.ts'
 import type { ImportRow } from './rows.ts'
 
-const given = (db: Db, rows: readonly object[]) => db`
-  json_to_recordset(${JSON.stringify(rows)}::text::json) as r (n int, id text, slot int, email text, "firstName" text, "lastName" text,
+const given = (db: Db, rows: readonly GivenRow[]) => db`
+  json_to_recordset(${JSON.stringify(rows.map(told))}::text::json) as r (n int, id text, slot int, email text, "firstName" text, "lastName" text,
     mobile text, country text, city text, "dateOfBirth" date, "leadScore" int, status text, source text, "customFields" jsonb,
     "tagNumbers" int[], "listNumbers" int[])`
+
+type GivenRow = ImportRow & { id: string; n?: number; slot?: number }
+
+/** Without what is null: the shorter the text, the sooner it is read. */
+const told = (row: GivenRow) => ({
+  n: row.n,
+  id: row.id,
+  slot: row.slot,
+  email: row.email,
+  firstName: row.firstName ?? undefined,
+  lastName: row.lastName ?? undefined,
+  mobile: row.mobile ?? undefined,
+  country: row.country ?? undefined,
+  city: row.city ?? undefined,
+  dateOfBirth: row.dateOfBirth ?? undefined,
+  leadScore: row.leadScore ?? undefined,
+  status: row.status ?? undefined,
+  source: row.source ?? undefined,
+  customFields: row.customFields ?? undefined,
+  tagNumbers: row.tagNumbers,
+  listNumbers: row.listNumbers,
+})
 
 /** Adds what is missing, in the order given. */
 const withMissing = (db: Db, column: string, added: string) => db`
   case when old.${db(added)} <@ s.${db(column)} then s.${db(column)}
     else s.${db(column)} || array(select x from unnest(old.${db(added)}) x where x <> all(s.${db(column)})) end`
 
+/** A suppressed address keeps its suppression: an import never makes it `subscribed`, nor a complaint milder. */
+const keepsStatus = (db: Db, businessId: string, row: Fragment) => db`
+  (${row}.status <> s.status) is true and exists (
+    select 1 from email_suppression p where p.business_id = ${businessId} and p.address = lower(s.email)
+      and (${row}.status = 'subscribed' or p.type = 'complaint' and ${row}.status <> 'complaint'))`
+
+/** Spec silent: a row that changes nothing leaves the subscriber as it is, with its time of update. */
+const differs = (db: Db, businessId: string) => db`
+  (r."firstName" <> s.first_name or r."lastName" <> s.last_name or r.mobile <> s.mobile or r.country <> s.country or r.city <> s.city
+    or (r."dateOfBirth" is not null and r."dateOfBirth" is distinct from s.date_of_birth) or r."leadScore" <> s.lead_score
+    or r.source <> s.source or ((r.status <> s.status) is true and not (${keepsStatus(db, businessId, db`r`)}))
+    or not (r."tagNumbers" <@ s.tag_numbers) or not (r."listNumbers" <@ s.list_numbers)
+    or s.custom_fields || r."customFields" <> s.custom_fields) is true`
+
+/** The subscriber of the row `r`, asked for in the order of ids, which one index has: before the planner knows the table it might take any. */
+const subscriber = (db: Db) => db`
+  select * from email_subscriber s where s.business_id = b.id and s.id >= r.id collate "C" and s.id <= r.id collate "C" order by s.id limit 1`
+
 /**
- * Updates who is there and logs the differences; answers the places of those updated, without who was deleted a moment ago. A suppressed
- * address keeps its suppression: an import never makes it `subscribed`, nor a complaint milder. The update answers old and new together, because a
- * join of the two, whose sizes the planner can't guess, would compare each with each.
+ * Updates those of whom something differs and logs the differences; answers the places of who was deleted a moment ago, and whether anyone
+ * was changed. Rows are locked in the order of ids. The update answers old and new together, because a join of the two, whose sizes the planner can't guess, would
+ * compare each with each.
  */
 export const update = (
   db: Db,
   businessId: string,
   rows: readonly (ImportRow & { n: number; id: string })[],
   now: Date,
-) => db<{ n: number }[]>`
-  with old as materialized (
+) =>
+  db<{ gone: number[]; changed: boolean }[]>`
+  with given as materialized (select * from ${given(db, rows)}
+  ), found as materialized (
+    select r.n, ${differs(db, businessId)} as differs from given r cross join ${hidden(db, businessId)} b
+    cross join lateral (${subscriber(db)}) s where s.delete_after is null
+  ), old as materialized (
     select r.*, s.business_id, s.slot as place, s.email as had_email, s.first_name, s.last_name, s.status as old_status, s.lead_score as old_score,
       s.list_numbers as old_lists, s.tag_numbers as old_tags, s.engaged_at as old_engaged
-    from ${given(db, rows)} cross join ${hidden(db, businessId)} b
-    join email_subscriber s on s.business_id = b.id and s.id = r.id collate "C" and s.delete_after is null
-    order by s.id for update of s
+    from (select * from given where n in (select n from found where differs) order by id collate "C") r
+    cross join ${hidden(db, businessId)} b cross join lateral (${subscriber(db)} for update) s where s.delete_after is null
   ), new as (
     update email_subscriber s set
       first_name = coalesce(old."firstName", s.first_name), last_name = coalesce(old."lastName", s.last_name),
       mobile = coalesce(old.mobile, s.mobile), country = coalesce(old.country, s.country), city = coalesce(old.city, s.city),
       date_of_birth = coalesce(old."dateOfBirth", s.date_of_birth), lead_score = coalesce(old."leadScore", s.lead_score),
       source = coalesce(old.source, s.source),
-      status = case when old.status <> s.status and exists (
-          select 1 from email_suppression p where p.business_id = ${businessId} and p.address = lower(s.email)
-            and (old.status = 'subscribed' or p.type = 'complaint' and old.status <> 'complaint')) then s.status
-        else coalesce(old.status, s.status) end,
+      status = case when ${keepsStatus(db, businessId, db`old`)} then s.status else coalesce(old.status, s.status) end,
       custom_fields = case when old."customFields" is null then s.custom_fields else s.custom_fields || old."customFields" end,
       tag_numbers = ${withMissing(db, 'tag_numbers', 'tagNumbers')}, list_numbers = ${withMissing(db, 'list_numbers', 'listNumbers')},
       updated_at = ${now}
@@ -55,7 +96,10 @@ export const update = (
     from new
     where text_changed or (old_status, old_score, old_lists, old_tags) is distinct from (status, lead_score, list_numbers, tag_numbers)
   )
-  select n from new`
+  select exists (select from new) as changed, array(
+    select n from given where n not in (select n from found where not differs) and n not in (select n from new)) as gone`.then(
+    only,
+  )
 
 /** Makes who is missing; answers their slots, without those whose email someone else took a moment ago. */
 export const insert = (

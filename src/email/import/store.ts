@@ -68,8 +68,9 @@ export const find = (db: Db, businessId: string, id: string) =>
  * Every chunk is planned anew, and by indexes: a plan from when the tables were empty would compare each row with each, and the planner,
  * who can't know how few of eight thousand addresses are there, would read the whole table for each chunk.
  */
-export const planByIndex = (db: Db) =>
-  db`select set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', 'off', true)`
+export const planByIndex = (db: Db) => db`
+  select set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', 'off', true),
+    set_config('enable_bitmapscan', 'off', true)`
 
 /** Progress is decided under this lock, so that two workers never merge one chunk twice. */
 export const lock = (db: Db, businessId: string, id: string) =>

@@ -69,8 +69,8 @@ export interface TodoText {
 
 /**
  * Takes slots off the list, with the text their sets hold and the text they have now. Who has a change of text in the log stays:
- * that change tells the text before it, which must be the one in the sets. Who is deleted is found out after their row is, because the
- * indexes of the others look small to the planner, and it would read one of them for each slot.
+ * that change tells the text before it, which must be the one in the sets. Rows are asked for in the order of slots, which one index has: before
+ * the planner knows the table it might take any, and read all of it for each slot.
  */
 export const takeTodo = (db: Db, businessId: string, limit: number) => db<TodoText[]>`
   with due as materialized (
@@ -82,7 +82,7 @@ export const takeTodo = (db: Db, businessId: string, limit: number) => db<TodoTe
   )
   select due.slot, due.indexed, s.text as current from due cross join ${hidden(db, businessId)} b left join lateral (
     select case when s.delete_after is null then ${searchText(db, db`s`)} end as text
-    from email_subscriber s where s.business_id = b.id and s.slot = due.slot) s on true`
+    from email_subscriber s where s.business_id = b.id and s.slot >= due.slot and s.slot <= due.slot order by s.slot limit 1) s on true`
 
 export const hasTodo = async (db: Db, businessId: string, atLeast: number) =>
   only(
