@@ -27,9 +27,8 @@ export async function changePlan(
   request: PlanChangeRequest,
   idempotencyKey?: string,
 ): Promise<Changed> {
-  const { db, business } = context
   if (idempotencyKey !== undefined) {
-    const made = await changes.findChangeByKey(db, business.id, subscriptionId, idempotencyKey)
+    const made = await findAskedChange(context, subscriptionId, idempotencyKey)
     if (made) return resume(context, made)
   }
   const asked = { request, idempotencyKey: idempotencyKey ?? null }
@@ -41,6 +40,13 @@ export async function changePlan(
   if (started === 'scheduled') return look(context, subscriptionId, undefined)
   return 'payment' in started ? finish(context, started) : started
 }
+
+/** The change that was asked for under this key, whatever became of it. */
+export const findAskedChange = (
+  { db, business }: Pick<Context, 'db' | 'business'>,
+  subscriptionId: string,
+  idempotencyKey: string,
+): Promise<changes.ChangeRow | undefined> => changes.findChangeByKey(db, business.id, subscriptionId, idempotencyKey)
 
 /** Under the subscription's lock, and after what was due before: a change on the day of renewal is one of the new period. */
 async function inItsTerm<T>(

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import type { CreditNote } from '../../billing/invoices/schema.ts'
 import { toMinor } from '../../billing/money.ts'
 import { pageOfMultiplans } from '../../billing/multiplans/multiplans.ts'
+import { plansByIds } from '../../billing/plans/plans.ts'
 import type { PlanRow } from '../../billing/plans/store.ts'
-import { changePlan, previewChange } from '../../billing/subscriptions/change-plan.ts'
+import { changePlan, findAskedChange, previewChange } from '../../billing/subscriptions/change-plan.ts'
 import type { SubscriptionRow } from '../../billing/subscriptions/store.ts'
 import type { Form, Raw } from '../../platform/endpoint.ts'
 import { type Html, html } from '../../platform/html.ts'
@@ -50,6 +51,8 @@ export async function takePlan(visitation: Visitation<SubjectPath>): Promise<Raw
   if (isAnswer(subject)) return subject
   const { form, texts } = visitation
   const { session, subscription } = subject
+  const before = await answerOfFirst(subject, form, texts)
+  if (before) return before
   const plan = (await plansOnSale(session, subscription)).find(one => one.id === form.plan)
   const faults: Faults = {}
   if (!plan) faults.plan = texts.faults.plan
@@ -80,31 +83,51 @@ export function digestOf(note: CreditNote): string {
     .digest('base64url')
 }
 
+/** Each preview has a key of its own, by which a second click finds the change made by the first. */
+const keyOf = ({ key = newId() }: Form) => `portal:${key.slice(0, 100)}`
+
+/** The form was sent before, by a second click or out of the history: what became of it then. */
+async function answerOfFirst(subject: Subject, form: Form, texts: Texts): Promise<Raw | undefined> {
+  const { context } = subject.session
+  const made =
+    form.step === 'confirm' ? await findAskedChange(context, subject.subscription.id, keyOf(form)) : undefined
+  if (made === undefined || made.state === 'dropped') return undefined
+  if (made.state === 'open') return toBank(subject)
+  const [plan] = await plansByIds(context.db, context.business.id, [made.planId])
+  return told(subject, { plan: plan!, atEnd: made.state === 'scheduled' }, texts)
+}
+
+function told({ session, subscription }: Subject, made: Pick<Wish, 'plan' | 'atEnd'>, texts: Texts): Promise<Raw> {
+  const { planName } = made.plan
+  const end = made.atEnd && subscription.nextBillingAt
+  const words = end
+    ? texts.portal.changeScheduled(planName, dayOf(session, end, texts))
+    : texts.portal.changed(planName)
+  return homePage(session, texts, notice(words))
+}
+
 async function apply(subject: Subject, wish: Wish, form: Form, texts: Texts): Promise<Raw> {
   const { session } = subject
   const { context } = session
   const request = requestOf(subject, wish)
-  if (!wish.atEnd) {
-    const { creditNote } = await previewChange(context, subject.subscription.id, request)
-    if (digestOf(creditNote) !== form.shown)
-      return previewPage(subject, wish, texts, notice(texts.portal.previewChanged))
-  }
   try {
-    // Each preview has a key of its own: a second click finds the change made by the first.
-    await changePlan(context, subject.subscription.id, request, `portal:${(form.key ?? '').slice(0, 100)}`)
+    if (!wish.atEnd) {
+      const { creditNote } = await previewChange(context, subject.subscription.id, request)
+      if (digestOf(creditNote) !== form.shown)
+        return (
+          (await answerOfFirst(subject, form, texts)) ??
+          previewPage(subject, wish, texts, notice(texts.portal.previewChanged))
+        )
+    }
+    await changePlan(context, subject.subscription.id, request, keyOf(form))
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     if (error.code === 'authentication_required') return toBank(subject)
-    if (error.status === 504) return say(session, 'changing')
+    if (error.status === 504 || error.code === 'change_in_progress') return say(session, 'changing')
     if (error.status !== 402) throw error
     return previewPage(subject, wish, texts, notice(texts.portal.declined, 'bad'))
   }
-  const end = subject.subscription.nextBillingAt
-  const words =
-    wish.atEnd && end
-      ? texts.portal.changeScheduled(wish.plan.planName, dayOf(session, end, texts))
-      : texts.portal.changed(wish.plan.planName)
-  return homePage(session, texts, notice(words))
+  return told(subject, wish, texts)
 }
 
 async function toBank({ session, subscription }: Subject): Promise<Raw> {
