@@ -7,9 +7,9 @@ import * as store from './store-grams.ts'
 /**
  * The sets that searches use follow changes of text in batches: a text touches dozens of sets, and many texts together
  * hardly more. Until then the few texts on the list are looked at one by one, so searches are exact at every moment, and a
- * business of a few hundred people needs no sets at all.
+ * business of two hundred people needs no sets at all.
  */
-const indexFrom = 1_000
+const indexFrom = 250
 const batch = blockBits / 2
 
 export async function indexWhenMany(db: Database, businessId: string): Promise<void> {

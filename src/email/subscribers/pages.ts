@@ -36,7 +36,8 @@ export async function pageOfIds(
   if (!newest) return { total, ids: await store.idsByWalk(db, context, filter, page) }
   const walked = Math.ceil(wanted * Math.max(1, everyone / total))
   if (walked <= ways.shortWalk * Math.max(1, wanted / 500)) {
-    const ids = await store.idsByWalk(db, context, filter, page, walked * 2)
+    const most = Object.keys(filter).length > 0 ? walked * 2 : undefined
+    const ids = await store.idsByWalk(db, context, filter, page, most)
     if (ids.length === Math.min(page.limit, total - page.offset)) return { total, ids }
   }
   return { total, ids: await idsByBlocks(db, context, filter, newest, page) }

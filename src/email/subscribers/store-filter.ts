@@ -79,18 +79,18 @@ export interface Window {
 }
 
 /** Walks from the newest on, past so many at most, and keeps what matches: cheap where much matches. */
-export const idsByWalk = async (
+export async function idsByWalk(
   db: Db,
   context: RuleContext,
   filter: Filter,
   { limit, offset }: Window,
-  most = 2 ** 31 - 1,
-) =>
-  (
-    await db<{ id: string }[]>`
-    select s.id from (
-      select * from email_subscriber s where ${present(db, context)} ${newestFirst(db)} limit ${most}::int) s
-    where true ${filterConditions(db, context, filter)} ${newestFirst(db)} limit ${limit} offset ${offset}`
-  ).map(row => row.id)
+  most?: number,
+): Promise<string[]> {
+  const everyone = db`email_subscriber s where ${present(db, context)}`
+  const people = most ? db`(select * from ${everyone} ${newestFirst(db)} limit ${most}::int) s where true` : everyone
+  const rows = await db<{ id: string }[]>`
+    select s.id from ${people} ${filterConditions(db, context, filter)} ${newestFirst(db)} limit ${limit} offset ${offset}`
+  return rows.map(row => row.id)
+}
 
 export const holdSnapshot = (db: Db) => db`set transaction isolation level repeatable read`
