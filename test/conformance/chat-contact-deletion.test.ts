@@ -136,6 +136,23 @@ describe('DELETE /contacts/{id}', () => {
     }
   })
 
+  test('a send that changes its contact takes its turn like everybody who holds the conversation', async () => {
+    const contact = await add()
+    expect((await say()).status).toBe(200)
+    let sent: ReturnType<typeof say> | undefined
+    await w.db.begin(async tx => {
+      await tx`select 1 from chat_conversation where business_id = ${shop.id} and id = ${contact._id} for update`
+      sent = shop.chat.post('/messages', { type: 'text', to: mobile, text: 'Hello', contact: { name: 'Anna' } })
+      await expect
+        .poll(() => w.db`select 1 from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'chat_conversation'`)
+        .not.toHaveLength(0)
+      // Held by the send, it would wait for us while we wait for it.
+      await tx`select 1 from chat_contact where business_id = ${shop.id} and id = ${contact._id} for update nowait`
+    })
+    expect((await sent!).status).toBe(200)
+    expect((await shop.chat.get(`/contacts/${contact._id}`)).body.data.name).toBe('Anna')
+  })
+
   test('another business and nobody: 404 alike', async () => {
     const contact = await add()
     const other = await w.business()

@@ -1,5 +1,5 @@
 import type { Business } from '../../platform/business.ts'
-import { type Database, type Db, isUniqueViolation, type Tx } from '../../platform/database.ts'
+import { beginWithRetry, type Database, type Db, isUniqueViolation, type Tx } from '../../platform/database.ts'
 import type { EventSource } from '../../platform/events.ts'
 import { newId } from '../../platform/ids.ts'
 import { conflict, fail, notFound, unprocessable } from '../../platform/problem.ts'
@@ -117,7 +117,7 @@ export function updateContact(
   id: string,
   change: ContactChange & Change,
 ): Promise<Contact> {
-  return db.begin(async tx => {
+  return beginWithRetry(db, async tx => {
     const before = (await store.lockContact(tx, business.id, id.toLowerCase())) ?? fail(notFound('Contact'))
     // A value can be taken away also after its name left the settings.
     const carried = new Set(before.attributes.map(attribute => attribute.name))

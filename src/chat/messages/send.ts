@@ -1,6 +1,6 @@
 import type { Business } from '../../platform/business.ts'
 import { nowFor } from '../../platform/clock.ts'
-import type { Database, Tx } from '../../platform/database.ts'
+import { beginWithRetry, type Database, type Tx } from '../../platform/database.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Platform } from '../../platform/platform.ts'
 import { notFound, unprocessable } from '../../platform/problem.ts'
@@ -158,10 +158,12 @@ async function writeWithContact(
     requireConsent(consentAfter(recipient, draft.body.contact), draft.template)
     if (draft.template === undefined) await requireWindow(db, business.id, draft, recipient)
     try {
-      const written = await db.begin(async tx => {
-        const unchanged = recipient && !draft.body.contact
-        const contact = unchanged ? recipient : await saveRecipient(tx, business, draft, recipient)
-        return writeMessage(tx, business.id, draft, contact)
+      const written = await beginWithRetry(db, async tx => {
+        if (!recipient) return writeMessage(tx, business.id, draft, await createRecipient(tx, business, draft))
+        // The conversation before the contact, in the order of all others, or two of them wait for each other.
+        const message = await writeMessage(tx, business.id, draft, recipient)
+        if (message && draft.body.contact) await changeRecipient(tx, business, recipient.id, draft)
+        return message
       })
       const outcome = written ?? (await findEarlier(db, business.id, draft))
       if (outcome) return outcome
@@ -209,18 +211,22 @@ const rowOf = ({ kind, idempotencyKey, template, mediaId, now }: Draft) => ({
   now,
 })
 
-/** The recipient's contact, made or changed by what the send says of it. */
-async function saveRecipient(
+/** The recipient's contact, changed by what the send says of it. */
+async function changeRecipient(tx: Tx, business: Business, id: string, { now, body }: Draft): Promise<void> {
+  const details: ContactDetails = body.contact ?? {}
+  const lists = await ensureLists(tx, business.id, { wanted: details.list ?? [], now })
+  const before = await contactStore.lockContact(tx, business.id, id)
+  if (before)
+    await saveContact(tx, business, { before, after: withDetails(before, details, lists), now, source: 'api' })
+}
+
+async function createRecipient(
   tx: Tx,
   business: Business,
   { number, now, body }: Draft,
-  present: store.Recipient | undefined,
 ): Promise<contactStore.ContactRow> {
   const details: ContactDetails = body.contact ?? {}
   const lists = await ensureLists(tx, business.id, { wanted: details.list ?? [], now })
-  const before = present && (await contactStore.lockContact(tx, business.id, present.id))
-  if (before)
-    return saveContact(tx, business, { before, after: withDetails(before, details, lists), now, source: 'api' })
   const contact = withDetails(newContact({ mobile: number, source: 'api', now }), details, lists)
   if ((await contactStore.insertContacts(tx, business.id, [contact])).size === 0) throw new NumberTakenMeanwhile()
   await countContacts(tx, business.id, [{ after: contact }])
