@@ -161,7 +161,7 @@ describe('broadcasts through the sandbox', () => {
     expectRefused(late, 422)
     expect(late.body.code).toBe('scheduled_in_the_past')
     expectRefused(await create({ scheduledAt: 'tomorrow' }), 400, 'scheduledAt')
-    expectRefused(await create({ scheduledAt: '2031-12-31T23:59:60Z' }), 422)
+    expectRefused(await create({ scheduledAt: '2031-12-31T23:59:60Z' }), 400, 'scheduledAt')
   })
 
   test('cancelled, what waits is not sent', async () => {
