@@ -200,14 +200,21 @@ export const isUniqueViolation = (error: unknown, constraint?: string): boolean 
 export const isOrphan = (error: unknown, constraint: string): boolean =>
   error instanceof postgres.PostgresError && error.code === '23503' && error.constraint_name === constraint
 
-/** Runs the transaction again when it lost a deadlock or a serialisation race; the loser did nothing. */
-export async function beginWithRetry<T>(db: Database, run: (tx: Tx) => Promise<T>, tries = 5): Promise<T> {
+/** A deadlock or a serialisation race; the loser did nothing. */
+export const isLostRace = (error: unknown): boolean =>
+  error instanceof postgres.PostgresError && (error.code === '40001' || error.code === '40P01')
+
+/** Runs the transaction again when it lost a deadlock or a serialisation race. */
+export const beginWithRetry = <T>(db: Database, run: (tx: Tx) => Promise<T>, tries = 5): Promise<T> =>
+  retryLostRace(() => db.begin(run) as Promise<T>, tries)
+
+/** The same for a statement on its own. */
+export async function retryLostRace<T>(run: () => Promise<T>, tries = 5): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await db.begin(run)
+      return await run()
     } catch (error) {
-      const lostRace = error instanceof postgres.PostgresError && (error.code === '40001' || error.code === '40P01')
-      if (!lostRace || attempt >= tries) throw error
+      if (!isLostRace(error) || attempt >= tries) throw error
     }
   }
 }
