@@ -22,6 +22,11 @@ const write = async (text: string) => {
   await settle(w, shop)
 }
 const say = (to = mobile) => shop.chat.post('/messages', { type: 'text', to, text: 'Hello' })
+/** Until as many statements of this database wait for a lock. */
+const waiting = (count: number) =>
+  expect
+    .poll(() => w.db`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
+    .toHaveLength(count)
 
 describe('DELETE /contacts/{id}', () => {
   test('takes everything with it that is kept about the person', async () => {
@@ -106,10 +111,52 @@ describe('DELETE /contacts/{id}', () => {
         shop.chat.put(`/contacts/${_id}`, { name: `N${round}` }),
         shop.chat.post('/contacts?onDuplicate=overwrite', [{ mobile, name: 'Over' }]),
         say('14155550199'),
+        shop.chat.post('/messages', { type: 'text', to: mobile, text: 'x', contact: { list: [`L${round % 3}`] } }),
       ])
       for (const answer of answers) expect([200, 404, 409, 422], answer.text).toContain(answer.status)
       await write('Hello')
     }
+    expect(await auditChat(w.platform, shop.id)).toEqual([])
+  })
+
+  test('a number that became another contact while an overwrite waited: that one is locked too, and counts stay right', async () => {
+    const old = await add()
+    const next = (await shop.chat.post('/contacts', { mobile: '14155550111', list: ['Next'] })).body.data
+      .createdContacts[0]
+    let overwrite: ReturnType<typeof say> | undefined
+    let change: ReturnType<typeof say> | undefined
+    await w.db.begin(async tx => {
+      await tx`update chat_contact set mobile = '14155550122' where business_id = ${shop.id} and id = ${old._id}`
+      await tx`update chat_contact set mobile = ${mobile} where business_id = ${shop.id} and id = ${next._id}`
+      // Waits for the contact that has the next number.
+      change = shop.chat.put(`/contacts/${next._id}`, { list: ['Moved'], optin: false })
+      await waiting(1)
+      overwrite = shop.chat.post('/contacts?onDuplicate=overwrite', { mobile, name: 'Over', list: ['Over'] })
+      await waiting(2)
+    })
+    for (const answer of [await change!, await overwrite!]) expect(answer.status, answer.text).toBe(200)
+    expect((await shop.chat.get(`/contacts/${next._id}`)).body.data).toMatchObject({ name: 'Over', optin: false })
+    expect((await shop.chat.get(`/contacts/${old._id}`)).body.data).toMatchObject({ name: 'Ann', list: ['All'] })
+    expect(await auditChat(w.platform, shop.id)).toEqual([])
+  })
+
+  test('two numbers of one person in one overwrite change one contact twice', async () => {
+    const contact = await add()
+    await shop.chat.post('/sandbox/messages', {
+      from: mobile,
+      message: { type: 'system', system: { type: 'user_changed_number', wa_id: '14155550133' } },
+    })
+    await settle(w, shop)
+    await shop.chat.post('/contacts?onDuplicate=overwrite', [
+      { mobile, name: 'One', list: ['A'] },
+      { mobile: '14155550133', optin: false },
+    ])
+    expect((await shop.chat.get(`/contacts/${contact._id}`)).body.data).toMatchObject({
+      mobile: '14155550133',
+      name: 'One',
+      list: ['A'],
+      optin: false,
+    })
     expect(await auditChat(w.platform, shop.id)).toEqual([])
   })
 
@@ -143,9 +190,7 @@ describe('DELETE /contacts/{id}', () => {
     await w.db.begin(async tx => {
       await tx`select 1 from chat_conversation where business_id = ${shop.id} and id = ${contact._id} for update`
       sent = shop.chat.post('/messages', { type: 'text', to: mobile, text: 'Hello', contact: { name: 'Anna' } })
-      await expect
-        .poll(() => w.db`select 1 from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'chat_conversation'`)
-        .not.toHaveLength(0)
+      await waiting(1)
       // Held by the send, it would wait for us while we wait for it.
       await tx`select 1 from chat_contact where business_id = ${shop.id} and id = ${contact._id} for update nowait`
     })

@@ -1,5 +1,5 @@
 import type { Business } from '../../platform/business.ts'
-import type { Database, Db } from '../../platform/database.ts'
+import { beginWithRetry, type Database, type Db } from '../../platform/database.ts'
 import { newId } from '../../platform/ids.ts'
 import { badRequest, fail, notFound, unprocessable } from '../../platform/problem.ts'
 import { newContact } from '../contacts/contacts.ts'
@@ -135,7 +135,7 @@ export async function resumeBroadcast(db: Db, businessId: string, id: string, no
 
 /** What is out stays out; what waits is not sent any more. */
 export function cancelBroadcast(db: Database, businessId: string, id: string, now: Date): Promise<store.BroadcastRow> {
-  return db.begin(async tx => {
+  return beginWithRetry(db, async tx => {
     const cancelled = await store.setStatus(tx, businessId, id, {
       from: ['scheduled', 'preparing', 'sending', 'paused'],
       to: 'cancelled',

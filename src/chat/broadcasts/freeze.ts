@@ -1,5 +1,5 @@
 import type { Business } from '../../platform/business.ts'
-import type { Database } from '../../platform/database.ts'
+import { beginWithRetry, type Database } from '../../platform/database.ts'
 import { newIds } from '../../platform/ids.ts'
 import { Problem } from '../../platform/problem.ts'
 import type { Contact } from '../contacts/contacts.ts'
@@ -26,7 +26,7 @@ export function freezeNext(
   id: string,
   { now, mediaId }: { now: Date; mediaId: string | undefined },
 ): Promise<boolean> {
-  return db.begin(async tx => {
+  return beginWithRetry(db, async tx => {
     const broadcast = await store.lockBroadcast(tx, business.id, id)
     if (broadcast?.status !== 'preparing') return true
     const { lists, tags, templateName, languageCode } = broadcast.request

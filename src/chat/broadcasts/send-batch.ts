@@ -1,5 +1,6 @@
 import type { Business } from '../../platform/business.ts'
 import { nowFor } from '../../platform/clock.ts'
+import { beginWithRetry, retryLostRace } from '../../platform/database.ts'
 import { emit } from '../../platform/events.ts'
 import { pause } from '../../platform/jobs.ts'
 import type { Platform } from '../../platform/platform.ts'
@@ -79,7 +80,7 @@ export async function sendBatch(platform: Platform, business: Business, id: stri
     stillSending: recently(async () => (await store.broadcastById(db, business.id, id))?.status === 'sending'),
   }
   const ended = await Promise.allSettled(messages.map(message => sendOne(batch, message)))
-  if (batch.accepted.length > 0) await recordAccepted(db, business.id, batch.accepted)
+  if (batch.accepted.length > 0) await retryLostRace(async () => await recordAccepted(db, business.id, batch.accepted))
   // Thrown only now: a fault of one must not lose the outcomes of the others.
   for (const one of ended) if (one.status === 'rejected') throw one.reason
   return messages.length
@@ -99,7 +100,7 @@ function recently(ask: () => Promise<boolean>): () => Promise<boolean> {
 }
 
 const claim = (platform: Platform, business: Business, id: string, { limit, now }: { limit: number; now: Date }) =>
-  platform.db.begin(async tx => {
+  beginWithRetry(platform.db, async tx => {
     const messages = await store.claimQueued(tx, business.id, id, { limit, leaseSeconds })
     if (messages.length === 0) return messages
     const fresh = await store.touchConversations(tx, business.id, messages, now)
@@ -232,7 +233,7 @@ async function failOrStop(
   const now = await nowFor(platform.db, business)
   const stops = (effect.do === 'halt' && effect.scope !== 'country') || effect.do === 'pause_broadcast'
   if (!stops) return failMessage(platform, platform.db, business, { id: message.id, contact, error, effect })
-  await platform.db.begin(async tx => {
+  await beginWithRetry(platform.db, async tx => {
     await store.requeue(tx, business.id, message.id, { delayMs: 0, called: true })
     await followEffect(platform, tx, business, { contact, error, effect, now })
     await pauseBroadcast(tx, business.id, broadcast.id, { reason: `(${error.code}) ${error.title}`, now })
@@ -243,7 +244,7 @@ async function failOrStop(
 async function finishIfDone(platform: Platform, business: Business, id: string, now: Date): Promise<void> {
   const { db } = platform
   if (await store.hasOpenMessages(db, business.id, id)) return
-  await db.begin(async tx => {
+  await beginWithRetry(db, async tx => {
     const finished = await store.setStatus(tx, business.id, id, { from: ['sending'], to: 'finished', reason: '', now })
     if (!finished) return
     await emit(tx, {

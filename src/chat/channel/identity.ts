@@ -14,6 +14,8 @@ export interface Names {
   phone: string | undefined
   userId: string | undefined
   profileName: string
+  /** the number that a person moves to */
+  movesTo?: string | undefined
 }
 
 /**
@@ -26,9 +28,9 @@ export async function resolveContact(
   names: Names,
   now: Date,
 ): Promise<contactStore.ContactRow> {
-  const { phone, userId } = names
+  const { phone, userId, movesTo } = names
   // Two messages of a new person must not make two contacts.
-  for (const name of [phone, userId].filter(one => one !== undefined).sort())
+  for (const name of [phone, userId, movesTo].filter(one => one !== undefined).sort())
     await contactStore.lockNumber(tx, business.id, name)
   const byPhone = phone ? (await contactStore.contactsByNumbers(tx, business.id, [phone]))[0] : undefined
   const byUser = userId ? await contactStore.contactByUserId(tx, business.id, userId) : undefined
@@ -85,7 +87,6 @@ export async function changePhone(
   contact: contactStore.ContactRow,
   { phone, now }: { phone: string; now: Date },
 ): Promise<void> {
-  await contactStore.lockNumber(tx, business.id, phone)
   const [owner] = await contactStore.contactsByNumbers(tx, business.id, [phone])
   if ((owner && owner.id !== contact.id) || contact.mobile === phone) return
   await setPhone(tx, business, contact, { phone, now })

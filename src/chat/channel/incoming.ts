@@ -108,7 +108,14 @@ function readNames(message: Record<string, unknown>, profile: Record<string, unk
     phone: findNumber(message.from) ?? findNumber(profile?.wa_id),
     userId: text(message.from_user_id) ?? text(profile?.user_id),
     profileName: text(shown?.name) ?? '',
+    movesTo: newNumberOf(message),
   }
+}
+
+/** The typed fields are read, never the sentence. */
+function newNumberOf(message: Record<string, unknown>): string | undefined {
+  const system = (message.system ?? {}) as { type?: unknown; wa_id?: unknown }
+  return message.type === 'system' && system.type === 'user_changed_number' ? findNumber(system.wa_id) : undefined
 }
 
 /** The file that came with it, to be fetched while the platform has it. */
@@ -138,7 +145,7 @@ function textOf(message: Record<string, unknown>): string {
   return typeof said === 'string' ? said : ''
 }
 
-/** A new number or user id of someone we know; the typed fields are read, never the sentence. */
+/** A new number or user id of someone we know. */
 async function followSystemMessage(
   tx: Tx,
   business: Business,
@@ -146,9 +153,9 @@ async function followSystemMessage(
   message: Record<string, unknown>,
   now: Date,
 ): Promise<void> {
-  const system = (message.system ?? {}) as { type?: unknown; wa_id?: unknown; user_id?: unknown }
-  const phone = findNumber(system.wa_id)
-  if (system.type === 'user_changed_number' && phone) await changePhone(tx, business, contact, { phone, now })
+  const system = (message.system ?? {}) as { type?: unknown; user_id?: unknown }
+  const phone = newNumberOf(message)
+  if (phone) await changePhone(tx, business, contact, { phone, now })
   if (system.type === 'user_changed_user_id' && typeof system.user_id === 'string' && system.user_id.length <= 200)
     await contactStore.addIdentity(tx, business.id, { kind: 'user', value: system.user_id, contactId: contact.id })
 }

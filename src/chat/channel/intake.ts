@@ -1,5 +1,5 @@
 import type { Business } from '../../platform/business.ts'
-import type { Database, Tx } from '../../platform/database.ts'
+import { beginWithRetry, type Database, isLostRace, type Tx } from '../../platform/database.ts'
 import type { Platform } from '../../platform/platform.ts'
 import { storable } from '../storable.ts'
 import { businessById } from '../store.ts'
@@ -56,7 +56,7 @@ function processBatch(
   business: Business,
   { now, mode, wait }: { now: Date; mode: 'together' | 'apart'; wait: boolean },
 ): Promise<number> {
-  return db.begin(async tx => {
+  return beginWithRetry(db, async tx => {
     if (wait) await store.lockNews(tx, business.id)
     else if (!(await store.tryLockNews(tx, business.id))) return 0
     const rows = await store.waitingNews(tx, business.id, { now, limit: batchRows })
@@ -107,7 +107,11 @@ async function applyApart(
   for (const element of elements)
     await tx
       .savepoint(point => applyTogether(platform, point as unknown as Tx, business, { elements: [element], now }))
-      .catch(error => problems.add(element.row, element.raw, error))
+      .catch(error => {
+        // A lost race says nothing of the element: it is tried again with its batch, not laid aside.
+        if (isLostRace(error)) throw error
+        problems.add(element.row, element.raw, error)
+      })
 }
 
 /** Every entry, every change, every message and every status; what cannot be read is kept aside. */

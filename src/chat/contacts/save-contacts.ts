@@ -1,5 +1,5 @@
 import type { Business } from '../../platform/business.ts'
-import type { Database, Tx } from '../../platform/database.ts'
+import { beginWithRetry, type Database, type Tx } from '../../platform/database.ts'
 import { Problem } from '../../platform/problem.ts'
 import { tellContacts } from '../events.ts'
 import { ensureLists } from '../lists/lists.ts'
@@ -39,7 +39,7 @@ export async function saveContacts(
 ): Promise<SavedContacts> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await db.begin(tx => saveInTransaction(tx, business, items, options))
+      return await beginWithRetry(db, tx => saveInTransaction(tx, business, items, options))
     } catch (error) {
       if (!(error instanceof NumberTakenMeanwhile) || attempt === 5) throw error
     }
@@ -62,7 +62,9 @@ async function saveInTransaction(
   const updated = new Map<string, Contact>()
 
   for (const { index, mobile, details } of good) {
-    const present = known.get(mobile)
+    const found = known.get(mobile)
+    // Two numbers of one batch may be the same person's.
+    const present = found && (updated.get(found.id) ?? found)
     if (present && options.onDuplicate === 'skip') saved.skippedContacts.push(present)
     else if (present && options.onDuplicate === 'error')
       saved.failedContacts.push({ index, mobile, error: 'A contact with this number exists already.' })
@@ -121,14 +123,17 @@ async function refuseUnknown(tx: Tx, businessId: string, items: Item[], saved: S
   })
 }
 
-/** Locked first, so that what is changed is what was read. */
+/** Locked first, so that what is changed is what was read; while we waited a number may have become another contact's. */
 async function loadKnown(tx: Tx, businessId: string, items: readonly Item[]): Promise<Map<string, Contact>> {
   const numbers = items.map(item => item.mobile)
-  const ids = (await store.contactsByNumbers(tx, businessId, numbers)).map(contact => contact.id)
-  if (ids.length === 0) return new Map()
-  await store.lockContacts(tx, businessId, ids)
-  const found = await store.contactsByNumbers(tx, businessId, numbers)
-  return new Map(found.map(({ matched, ...contact }) => [matched, contact]))
+  const locked = new Set<string>()
+  for (;;) {
+    const found = await store.contactsByNumbers(tx, businessId, numbers)
+    const open = found.map(contact => contact.id).filter(id => !locked.has(id))
+    if (open.length === 0) return new Map(found.map(({ matched, ...contact }) => [matched, contact]))
+    await store.lockContacts(tx, businessId, open)
+    for (const id of open) locked.add(id)
+  }
 }
 
 async function write(

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { Db } from '../../platform/database.ts'
+import { beginWithRetry, type Db } from '../../platform/database.ts'
 import { endpoint } from '../../platform/endpoint.ts'
 import { pageRequest } from '../../platform/page.ts'
 import { fail, notFound } from '../../platform/problem.ts'
@@ -110,7 +110,7 @@ export const markRead = endpoint({
   effects: 'outside',
   run: async ({ platform, db, business, params, log }) => {
     const { id } = await getConversation(db, business.id, params.chatId)
-    const { seen, newest } = await db.begin(tx => store.markSeen(tx, business.id, id))
+    const { seen, newest } = await beginWithRetry(db, tx => store.markSeen(tx, business.id, id))
     const setting = await recentSetting(platform, business.id)
     // The receipt is a courtesy: what we have read is read, also where the platform is away.
     if (seen > 0 && newest)

@@ -1,6 +1,6 @@
 import type { Business } from '../../platform/business.ts'
 import { nowFor } from '../../platform/clock.ts'
-import type { Database, Tx } from '../../platform/database.ts'
+import { beginWithRetry, type Database, type Tx } from '../../platform/database.ts'
 import { emit } from '../../platform/events.ts'
 import type { Platform } from '../../platform/platform.ts'
 import type { PlatformError } from '../channel/channel.ts'
@@ -29,7 +29,7 @@ export async function failMessage(
 ): Promise<void> {
   const now = await nowFor(db, business)
   const { code, title, details } = error
-  await db.begin(async tx => {
+  await beginWithRetry(db, async tx => {
     const failed = await store.recordFailed(tx, business.id, id, { error: { code, title, details }, now })
     if (failed) await tellMessages(tx, business, { type: 'message_failed', source: 'api', now }, [failed])
     await followEffect(platform, tx, business, { contact, error, effect, now })
@@ -81,7 +81,7 @@ async function haltScope(tx: Tx, business: Business, { scope, code, title, numbe
 
 export async function flagUnknown(db: Database, business: Business, id: string): Promise<void> {
   const now = await nowFor(db, business)
-  await db.begin(async tx => {
+  await beginWithRetry(db, async tx => {
     const unknown = await store.recordUnknown(tx, business.id, id, now)
     if (unknown) await tellMessages(tx, business, { type: 'message_unknown', source: 'channel', now }, [unknown])
   })

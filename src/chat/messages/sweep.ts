@@ -1,4 +1,5 @@
 import { nowFor } from '../../platform/clock.ts'
+import { beginWithRetry } from '../../platform/database.ts'
 import type { Platform } from '../../platform/platform.ts'
 import { applyStatuses } from '../channel/apply-statuses.ts'
 import { readStatus } from '../channel/statuses.ts'
@@ -17,7 +18,7 @@ export async function sweepMessages(platform: Platform): Promise<void> {
     const business = await businessById(db, businessId)
     if (!business) continue
     const now = await nowFor(db, business)
-    await db.begin(async tx => {
+    await beginWithRetry(db, async tx => {
       const lost = await store.markLostUnknown(tx, businessId, now)
       await tellMessages(tx, business, { type: 'message_unknown', source: 'channel', now }, lost)
     })
@@ -26,7 +27,7 @@ export async function sweepMessages(platform: Platform): Promise<void> {
     const business = await businessById(db, businessId)
     if (!business) continue
     const now = await nowFor(db, business)
-    await db.begin(async tx => {
+    await beginWithRetry(db, async tx => {
       const parked = await takeParked(tx, businessId, platformId)
       await applyStatuses(
         platform,

@@ -1,3 +1,4 @@
+import { retryLostRace } from '../../platform/database.ts'
 import type { Platform } from '../../platform/platform.ts'
 import { together } from '../batch.ts'
 import { byKey } from '../by-key.ts'
@@ -20,16 +21,17 @@ export function writesOf(platform: Platform): Writes {
     const db = byKey(platform)
     writes = {
       intend: together(async (businessId, intents: Intent[]) => {
-        const written = await writeIntents(db, businessId, intents).catch(error => {
+        const write = () => retryLostRace(async () => await writeIntents(db, businessId, intents))
+        const written = await write().catch(error => {
           // Someone deleted one of the contacts meanwhile: nothing was written, and the next look does not find it.
           if (!isContactGone(error)) throw error
-          return writeIntents(db, businessId, intents)
+          return write()
         })
         const intended = new Map(written.map(one => [one.id, one]))
         return intents.map(intent => intended.get(intent.id))
       }, options),
       recordAccepted: together(async (businessId, accepted: Acceptance[]) => {
-        await recordAccepted(db, businessId, accepted)
+        await retryLostRace(async () => await recordAccepted(db, businessId, accepted))
         return accepted.map(() => undefined)
       }, options),
     }
