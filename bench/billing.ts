@@ -17,7 +17,8 @@ import { changes, refunds } from './part-billing-requests.ts'
 
 /**
  * Renewals with invoices, lines, ledger and events, durable, beside one transaction a renewal; plan changes under load;
- * a thousand refunds of one payment at once. `BENCH_RENEWALS=1000000` for a million.
+ * a thousand refunds of one payment at once. `BENCH_ONLY=renewals`, `changes` or `refunds` measures one of them;
+ * `BENCH_RENEWALS=1000000` for a million.
  */
 const total = Number(process.env.BENCH_RENEWALS ?? 100_000)
 const data = await makeDataFolder()
@@ -96,27 +97,34 @@ const rows: Record<string, string | number>[] = []
 const measure = (name: string, count: number, seconds: number) =>
   rows.push({ run: name, renewals: count, seconds: seconds.toFixed(1), 'per second': Math.round(count / seconds) })
 
-const few = await open()
-await fill(few, 2_000)
-const single = 500
-const seconds = await timed(async () => {
-  for (let n = 1; n <= single; n++) await renewDue(few, [n.toString(16).padStart(24, '0')])
-})
-measure('one transaction a renewal', single, seconds)
-for (const count of [total / 10, total]) {
-  const context = await open()
-  await fill(context, count)
-  measure('batches', count, await timed(() => renewDue(context)))
-  await db`analyze`
-  const findings = await audit(db, context.business.id)
-  if (findings.length > 0) throw new Error(findings.join('\n'))
-  if (count === total)
-    for (const month of ['2026-06-01', '2026-07-01'])
-      measure(`batches, ${month.slice(0, 7)}`, count, await timed(() => renewDue({ ...context, now: new Date(month) })))
+async function renewals(): Promise<void> {
+  const few = await open()
+  await fill(few, 2_000)
+  const single = 500
+  const seconds = await timed(async () => {
+    for (let n = 1; n <= single; n++) await renewDue(few, [n.toString(16).padStart(24, '0')])
+  })
+  measure('one transaction a renewal', single, seconds)
+  for (const count of [total / 10, total]) {
+    const context = await open()
+    await fill(context, count)
+    measure('batches', count, await timed(() => renewDue(context)))
+    await db`analyze`
+    const findings = await audit(db, context.business.id)
+    if (findings.length > 0) throw new Error(findings.join('\n'))
+    if (count === total)
+      for (const month of ['2026-06-01', '2026-07-01'])
+        measure(
+          `batches, ${month.slice(0, 7)}`,
+          count,
+          await timed(() => renewDue({ ...context, now: new Date(month) })),
+        )
+  }
+  table(rows)
 }
-table(rows)
-await changes(platform)
-await refunds(platform)
+
+const parts = { renewals, changes: () => changes(platform), refunds: () => refunds(platform) }
+for (const [name, run] of Object.entries(parts)) if ((process.env.BENCH_ONLY ?? name) === name) await run()
 await platform.close()
 await server.stop()
 await release()

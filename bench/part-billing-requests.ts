@@ -8,6 +8,7 @@ import type { BuiltPlatform } from '../src/platform/build.ts'
 import { chooseServices } from '../src/services.ts'
 import { table } from './measure.ts'
 import type { Load } from './part-billing-load.ts'
+import { childrenOf, familyCpuSeconds } from './part-processes.ts'
 
 type Call = (method: 'GET' | 'POST' | 'PUT', path: string, body?: object) => Promise<Response>
 
@@ -67,17 +68,19 @@ const load = (work: Load) =>
 export async function changes(platform: BuiltPlatform): Promise<void> {
   const { app, call, must, businessId, url, authorization } = await serve(platform)
   const { low, high } = await shop(call, must)
-  const warming = 300
+  const warming = 600
   const count = Number(process.env.BENCH_CHANGES ?? 900)
   const ids: string[] = []
   for (let n = 0; n < warming + count; n++)
     ids.push((await must(call('POST', '/subscription', { email_id: `c${n}@example.com`, plan_id: low.id, card }))).id)
   const body = JSON.stringify({ plan_id: high.id, payment_mode: 'credit_card' })
   const requests = ids.map(id => ({ method: 'PUT', url: `${url}/subscription/${id}/upgrade-downgrade`, body }))
-  await load({ requests: requests.slice(0, warming), authorization, perSecond: 50 })
+  await load({ requests: requests.slice(0, warming), authorization, perSecond: 75 })
   await platform.db`analyze`
   const perSecond = Number(process.env.BENCH_RATE ?? 150)
+  const before = cpuMs()
   const { times, seconds } = await load({ requests: requests.slice(warming), authorization, perSecond })
+  const after = cpuMs()
   times.sort((a, b) => a - b)
   const at = (part: number) => times[Math.floor(times.length * part)]!.toFixed(1)
   console.log('')
@@ -88,10 +91,19 @@ export async function changes(platform: BuiltPlatform): Promise<void> {
       'made a second': Math.round(count / seconds),
       'p50 ms': at(0.5),
       'p99 ms': at(0.99),
+      'program CPU ms': ((after.program - before.program) / count).toFixed(1),
+      'PostgreSQL CPU ms': ((after.database - before.database) / count).toFixed(1),
     },
   ])
   await sound(platform, businessId)
   await app.close()
+}
+
+/** Of the thread that answers, and of the database with all its sessions. */
+function cpuMs(): { program: number; database: number } {
+  const { user, system } = process.threadCpuUsage()
+  const servers = childrenOf(process.pid).map(familyCpuSeconds)
+  return { program: (user + system) / 1_000, database: servers.reduce((sum, one) => sum + one, 0) * 1_000 }
 }
 
 /** A thousand refunds of one payment at once: accepted ones add up to the payment, and the gateway gave back no more. */
