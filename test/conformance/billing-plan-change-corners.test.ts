@@ -128,6 +128,42 @@ describe('add-ons that are sold once', () => {
   })
 })
 
+describe('add-ons with a period of their own', () => {
+  const weekly = async (shop: Shop): Promise<string> => {
+    const addon = await shop.billing.post(`/addon/${shop.productId}`, {
+      ...{ name: 'Seats', code: 'seats', price: 7, status: 'true', associate_plans: 'all_plans' },
+      ...{ billing_period: 'w', billing_period_num: 1, billing_cycle: 'lifetime' },
+    })
+    return addon.body.data.id
+  }
+
+  test('are credited from each invoice that paid for days to come', async () => {
+    const shop = await openShop(w, { now: '2026-04-01T12:00:00Z' })
+    const addonId = await weekly(shop)
+    const plan = await shop.plan({ price: 31 })
+    const sold = await shop.subscribe(plan.id, { body: { addons: [{ addon_id: addonId, quantity: 1 }] } })
+    await shop.at('2026-05-03')
+    // Paid for: five weeks until 6 May with the first invoice, four more with the second.
+    const { invoice } = (await shop.change(sold.id, { plan_id: plan.id, addons: [] })).body.data
+    expect(invoice.credit_note).toMatchObject({ used_amount: 34, new_credits: 60, new_plan_total: '29.00' })
+    await shop.sound()
+  })
+
+  test('what a change billed anew is not credited a second time', async () => {
+    const shop = await openShop(w, { now: '2026-04-01T12:00:00Z' })
+    const addonId = await weekly(shop)
+    const plan = await shop.plan({ price: 31 })
+    const sold = await shop.subscribe(plan.id, { body: { addons: [{ addon_id: addonId, quantity: 1 }] } })
+    await shop.at('2026-05-03')
+    const more = await shop.change(sold.id, { plan_id: plan.id, addons: [{ addon_id: addonId, quantity: 2 }] })
+    expect(more.body.data.invoice.credit_note).toMatchObject({ new_credits: 60, new_plan_total: '99.00' })
+    await shop.at('2026-05-04')
+    const none = await shop.change(sold.id, { plan_id: plan.id, addons: [] })
+    expect(none.body.data.invoice.credit_note).toMatchObject({ used_amount: 3, new_credits: 96 })
+    await shop.sound()
+  })
+})
+
 describe('how a change at the end of the term is paid', () => {
   test('offline: its invoice waits for its term, the next ones are charged again', async () => {
     const shop = await openShop(w, { now: '2026-04-01T12:00:00Z' })

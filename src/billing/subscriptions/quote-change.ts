@@ -162,8 +162,9 @@ const keepsRunning = (
   chosen.some(one => one.addonId === addon.addonId && one.quantity === addon.quantity)
 
 /**
- * The current segment: what the newest invoice with a plan line billed, and older add-ons with a period of their own
- * that it did not bill again. What an earlier change replaced or left out was credited then, and counts as used no more.
+ * The current segment: what the newest invoice with a plan line billed, and what older ones billed for add-ons with a period of
+ * their own, for days that no newer one billed again. What an earlier change replaced or left out was credited then, and counts
+ * as used no more.
  */
 function creditable(
   lines: readonly StoredLine[],
@@ -171,11 +172,12 @@ function creditable(
   kept: readonly SubscriptionAddon[],
 ): BilledLine[] {
   const current = lines.findLast(line => line.kind === 'plan')?.invoiceId
-  const again = new Set(lines.filter(line => line.invoiceId === current).map(line => line.itemId))
-  const runsOn = (line: StoredLine) =>
-    !again.has(line.itemId) && addons.some(addon => addon.addonId === line.itemId && addon.anchorDate <= line.start!)
+  const isBilledAgain = (line: StoredLine, i: number) =>
+    lines.slice(i + 1).some(newer => newer.itemId === line.itemId && newer.start! < line.end!)
+  const runsOn = (line: StoredLine, i: number) =>
+    addons.some(addon => addon.addonId === line.itemId && addon.anchorDate <= line.start!) && !isBilledAgain(line, i)
   return lines
-    .filter(line => line.invoiceId === current || (line.kind === 'addon' && runsOn(line)))
+    .filter((line, i) => line.invoiceId === current || (line.kind === 'addon' && runsOn(line, i)))
     .filter(line => !(line.kind === 'addon' && kept.some(addon => addon.addonId === line.itemId)))
     .map(line => ({ ...line, start: line.start!, end: line.end! }))
 }
