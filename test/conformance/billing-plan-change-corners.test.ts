@@ -149,6 +149,56 @@ describe('add-ons with a period of their own', () => {
     await shop.sound()
   })
 
+  const addonLines = async (shop: Shop, customerId: string) => {
+    const [newest] = (await invoicesOf(shop, customerId)).slice(-1)
+    const { lines } = (await shop.billing.get(`/invoice/${newest!.id}`)).body.data
+    return lines
+      .slice(1)
+      .map((line: Record<string, unknown>) => [line.quantity, line.amount, line.starts_on, line.ends_on])
+  }
+
+  test('chosen for the end of the term they begin there', async () => {
+    const shop = await openShop(w, { now: '2026-04-01T12:00:00Z' })
+    const addonId = await weekly(shop)
+    const plan = await shop.plan({ price: 31 })
+    const sold = await shop.subscribe(plan.id)
+    await shop.at('2026-04-10')
+    await shop.change(sold.id, {
+      ...{ plan_id: plan.id, activated_at_val: 'eot' },
+      addons: [{ addon_id: addonId, quantity: 2 }],
+    })
+    await shop.at('2026-05-02')
+    expect(await addonLines(shop, sold.customerId)).toEqual([[2, 70, '2026-05-01', '2026-06-05']])
+    await shop.sound()
+  })
+
+  test('that shared the period of the plan until a change at the end of the term begin their own there', async () => {
+    const shop = await openShop(w, { now: '2026-04-01T12:00:00Z' })
+    const addonId = await weekly(shop)
+    const plan = await shop.plan({ price: 7, billing_period: 'w' })
+    const monthly = await shop.plan({ price: 31 })
+    const sold = await shop.subscribe(plan.id, { body: { addons: [{ addon_id: addonId, quantity: 1 }] } })
+    await shop.at('2026-04-16')
+    await shop.change(sold.id, { plan_id: monthly.id, activated_at_val: 'eot' })
+    await shop.at('2026-04-23')
+    expect(await addonLines(shop, sold.customerId)).toEqual([[1, 35, '2026-04-22', '2026-05-27']])
+    await shop.sound()
+  })
+
+  test('cost nothing for the time of a pause', async () => {
+    const shop = await openShop(w, { now: '2026-04-01T12:00:00Z' })
+    const addonId = await weekly(shop)
+    const plan = await shop.plan({ price: 31 })
+    const sold = await shop.subscribe(plan.id, { body: { addons: [{ addon_id: addonId, quantity: 1 }] } })
+    await shop.billing.put(`/subscription/${sold.id}/pause`, {})
+    await shop.at('2026-07-10')
+    await shop.billing.put(`/subscription/${sold.id}/resume`, {})
+    expect(await addonLines(shop, sold.customerId)).toEqual([[1, 35, '2026-07-10', '2026-08-14']])
+    await shop.at('2026-08-11')
+    expect(await addonLines(shop, sold.customerId)).toEqual([[1, 28, '2026-08-14', '2026-09-11']])
+    await shop.sound()
+  })
+
   test('what a change billed anew is not credited a second time', async () => {
     const shop = await openShop(w, { now: '2026-04-01T12:00:00Z' })
     const addonId = await weekly(shop)

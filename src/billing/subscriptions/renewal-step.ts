@@ -13,7 +13,7 @@ import type { Around } from './renewal-facts.ts'
 import { isToBePaidByHand, withScheduled } from './scheduled.ts'
 import type { SubscriptionAddon, SubscriptionRow } from './store.ts'
 import type * as changes from './store-changes.ts'
-import { discountFrom, sale, wholePeriod, withAdjusted } from './terms.ts'
+import { discountFrom, fromDay, sale, wholePeriod, withAdjusted } from './terms.ts'
 
 /** What becomes of one subscription. */
 export interface Step {
@@ -94,7 +94,8 @@ function billed(context: Context, before: SubscriptionRow, around: Around): Step
   const terms: SubscriptionRow = unused ? { ...current, couponId: null, couponLeft: null } : current
   const period = nextPeriod(terms)
   const plan = around.plans.get(terms.planId)!
-  const sold = sale(terms, changed.addons, wholePeriod(period.start, period.end), plan)
+  const chosen = changed.addons.map(addon => fromDay(addon, terms, period.start))
+  const sold = sale(terms, chosen, wholePeriod(period.start, period.end), plan)
   const coupon = terms.couponId === null ? undefined : around.coupons.get(terms.couponId)
   const address = customer.billingAddress
   const place = { country: address.country, state: address.state, stateCode: address.state_code }
@@ -142,7 +143,9 @@ function stillToDeliver(
 }
 
 const isChanged = (after: SubscriptionAddon, before: SubscriptionAddon | undefined) =>
-  after.paidPeriods !== before?.paidPeriods || after.adjustedMinor !== before.adjustedMinor
+  after.paidPeriods !== before?.paidPeriods ||
+  after.adjustedMinor !== before.adjustedMinor ||
+  after.anchorDate !== before.anchorDate
 
 /** How many periods passed without being billed and will not be, because the business wants only the running one. */
 function leftOut({ now, business }: Context, row: SubscriptionRow, { settings }: Around): number {

@@ -44,10 +44,11 @@ export const saveRenewed = (tx: Tx, businessId: string, rows: readonly Subscript
 
 export const saveBilledAddons = (tx: Tx, businessId: string, addons: readonly SubscriptionAddon[]) => tx`
   update billing_subscription_addon addon
-  set paid_periods = billed.paid_periods, adjusted_minor = billed.adjusted_minor
+  set paid_periods = billed.paid_periods, adjusted_minor = billed.adjusted_minor, anchor_date = billed.anchor_date
   from unnest(${addons.map(addon => addon.subscriptionId)}::text[], ${addons.map(addon => addon.addonId)}::text[],
-    ${addons.map(addon => addon.paidPeriods)}::int[], ${addons.map(addon => String(addon.adjustedMinor))}::int8[])
-    as billed (subscription_id, addon_id, paid_periods, adjusted_minor)
+    ${addons.map(addon => addon.paidPeriods)}::int[], ${addons.map(addon => String(addon.adjustedMinor))}::int8[],
+    ${addons.map(addon => addon.anchorDate)}::date[])
+    as billed (subscription_id, addon_id, paid_periods, adjusted_minor, anchor_date)
   where addon.business_id = ${businessId} and addon.subscription_id = billed.subscription_id
     and addon.addon_id = billed.addon_id`
 

@@ -120,6 +120,16 @@ export const sharesRhythm = (addon: SubscriptionAddon, terms: Rhythm): boolean =
 export const hasOwnRhythm = (addon: SubscriptionAddon, terms: Rhythm): boolean =>
   addon.billingCycle === 'lifetime' && !sharesRhythm(addon, terms)
 
+/**
+ * As a term that begins on this day bills it. One with a period of its own that is not paid up to then begins with the term: what
+ * lies before was paid with the plan, or was not delivered.
+ */
+export function fromDay(addon: SubscriptionAddon, terms: Rhythm, day: LocalDate): SubscriptionAddon {
+  if (!hasOwnRhythm(addon, terms)) return addon
+  const paidUntil = boundary(addon.anchorDate, addon.periodUnit, addon.periodCount, addon.paidPeriods)
+  return paidUntil < day ? { ...addon, anchorDate: day, paidPeriods: 0 } : addon
+}
+
 export interface Stretch {
   start: LocalDate
   end: LocalDate
