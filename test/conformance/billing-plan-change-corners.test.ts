@@ -214,6 +214,23 @@ describe('add-ons with a period of their own', () => {
   })
 })
 
+describe('a coupon for one invoice', () => {
+  test.each([0, 7])('given for the end of the term, after %i days of trial, counts on one', async trial => {
+    const shop = await openShop(w, { now: '2026-04-01T12:00:00Z' })
+    const [from, to] = [await shop.plan({ price: 100, trial_period: trial }), await shop.plan({ price: 200 })]
+    await shop.billing.post(`/coupon/${shop.productId}`, {
+      ...{ coupon_name: 'Half', coupon_code: 'HALF', discount: 50, discount_type: 'percent' },
+      ...{ redemption_type: 'onetime', apply_to: 'total_amount', associate_plans: 'all_plans' },
+    })
+    const sold = await shop.subscribe(from.id)
+    await shop.change(sold.id, { plan_id: to.id, activated_at_val: 'eot', coupon_code: 'HALF' })
+    await shop.at('2026-07-02')
+    const amounts = (await invoicesOf(shop, sold.customerId)).map(one => one.amount)
+    expect(amounts).toEqual(trial === 0 ? [100, 100, 200, 200] : [100, 200, 200])
+    await shop.sound()
+  })
+})
+
 describe('how a change at the end of the term is paid', () => {
   test('offline: its invoice waits for its term, the next ones are charged again', async () => {
     const shop = await openShop(w, { now: '2026-04-01T12:00:00Z' })

@@ -65,8 +65,11 @@ export async function schedule(
       adjustedMinor: String(addon.adjustedMinor),
     })),
     couponId: terms.coupon?.id ?? null,
-    // It begins to count with the renewal, not with the running period.
-    couponLeft: redeemed !== null && terms.couponLeft !== null ? terms.couponLeft + 1 : terms.couponLeft,
+    // It begins to count with the renewal, not with the running period; on trial none runs yet.
+    couponLeft:
+      redeemed !== null && terms.couponLeft !== null && row.periodEnd !== null
+        ? terms.couponLeft + 1
+        : terms.couponLeft,
     redeemed,
     paymentTerm: request.payment_term ?? 'net0',
     paymentMode: request.payment_mode,
