@@ -20,7 +20,7 @@ const row = fc.record({
   at: date,
   day: date.map(day => day.toISOString().slice(0, 10)),
   numbers: fc.array(int, { maxLength: 4 }),
-  object: fc.dictionary(text, fc.oneof(text, int, fc.boolean())),
+  object: fc.dictionary(fc.constantFrom('a', 'B', 'é', '語', '😀'), fc.oneof(text, int, fc.boolean())),
   bytes,
   flags: bytes,
 })

@@ -1,4 +1,5 @@
-import { beginWithRetry, type Db, isUniqueViolation, nested, type Tx } from '../../platform/database.ts'
+import { setImmediate } from 'node:timers/promises'
+import { beginWithRetry, type Db, isUniqueViolation, nested, sendAlong, type Tx } from '../../platform/database.ts'
 import type { Platform } from '../../platform/platform.ts'
 import { BlockGrams } from '../subscribers/block-grams.ts'
 import { type Lowering, lowerTexts } from './lowering.ts'
@@ -45,6 +46,7 @@ export async function prepareChunk(
   const file = { ...settings, firstLine: lines + 1, skipHeader: number === 0 }
   const { rows, refusals } = await readRows(text, file, tools.customFields)
   const { byAddress, repeated } = await lastOfEach(db, rows, tools.lowering)
+  await setImmediate()
   // Who is in both chunks is known only when the first is merged.
   if (before && [...byAddress.keys()].some(address => before.chunk.byAddress.has(address)))
     await before.merging.catch(() => undefined)
@@ -97,12 +99,12 @@ async function mergeIn(
   chunk: Omit<Chunk, 'plan'> & { plan: Plan | undefined },
   tools: Tools,
 ): Promise<{ logged: boolean }> {
-  await store.planByIndex(tx)
+  await sendAlong(tx, store.planByIndex(tx))
   const current = await store.lock(tx, businessId, id)
   if (!current || current.nextChunk !== chunk.number || (current.status !== 'queued' && current.status !== 'running'))
     return { logged: false }
   const rows = [...chunk.byAddress.values()]
-  if (rows.length >= manyFrom) await takeTurn(tx, businessId)
+  if (rows.length >= manyFrom) await sendAlong(tx, takeTurn(tx, businessId))
   const plan =
     chunk.plan && (await stillNamed(tx, businessId, chunk.plan.names, chunk.plan.now))
       ? chunk.plan
@@ -110,7 +112,7 @@ async function mergeIn(
   const counts = await mergeRows(platform, tx, businessId, plan)
   const refused = [...chunk.refusals, ...plan.refusals]
   if (refused.length > 0 && current.refused < maxKeptRefusals)
-    await store.addRefusals(tx, businessId, id, refused.slice(0, maxKeptRefusals - current.refused))
+    await sendAlong(tx, store.addRefusals(tx, businessId, id, refused.slice(0, maxKeptRefusals - current.refused)))
   const done = {
     bytes: chunk.bytes,
     lines: chunk.lines,
@@ -119,6 +121,6 @@ async function mergeIn(
     created: counts.created,
     updated: counts.updated + chunk.repeated,
   }
-  await store.advance(tx, businessId, id, done, plan.now)
+  await sendAlong(tx, store.advance(tx, businessId, id, done, plan.now))
   return counts
 }

@@ -53,7 +53,7 @@ async function createFew(
   if (strangers.length === 0) return []
   const firstSlot = await takeSlots(platform, businessId, strangers.length)
   const ids = newIds(strangers.length)
-  const given = strangers.map(({ row, status }, i) => ({ ...row, id: ids[i]!, slot: firstSlot + i, status }))
+  const given = strangers.map(({ row, status }, i) => ({ row, status, id: ids[i]!, slot: firstSlot + i }))
   const made = new Set((await store.insert(tx, businessId, given, now)).map(row => row.slot))
   return strangers.flatMap(({ row }, i) => (made.has(firstSlot + i) ? [] : [row]))
 }
@@ -66,7 +66,6 @@ async function updateAll(
   now: Date,
 ): Promise<{ gone: ImportRow[]; changed: boolean }> {
   if (known.length === 0) return { gone: [], changed: false }
-  const given = known.map(({ row, id }, n) => ({ ...row, n, id }))
-  const { gone, changed } = await store.update(tx, businessId, given, now)
+  const { gone, changed } = await store.update(tx, businessId, known, now)
   return { gone: gone.map(n => known[n]!.row), changed }
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { CopyRows } from '../../platform/copy-rows.ts'
 import type { Db, Tx } from '../../platform/database.ts'
 import { newIds } from '../../platform/ids.ts'
@@ -9,7 +10,7 @@ import { fieldEnd } from '../subscribers/grams.ts'
 import type { Status } from '../subscribers/schema.ts'
 import { takeBlock } from '../subscribers/slots.ts'
 import { type Lowering, lowerTexts } from './lowering.ts'
-import { type ImportRow, serveOthers } from './rows.ts'
+import type { ImportRow } from './rows.ts'
 import * as store from './store-create.ts'
 
 /** People that nobody knew a moment ago, with all that is written about them, ready to be sent. */
@@ -34,12 +35,13 @@ export async function prepareNewcomers(
   const rows = strangers.map(({ row }) => row)
   const firstSlot = await takeBlock(platform, businessId)
   const texts = await lowerTexts(db, lowering, rows.map(textOf))
+  await setImmediate()
   const ids = newIds(rows.length)
   const fields = store.fieldsGiven(rows)
   const copy = store.peopleRows(businessId, fields, rows.length, now)
   const facets: FreshFacets[] = []
   for (const [place, { row, status }] of strangers.entries()) {
-    if (place % sliceRows === 0) await serveOthers()
+    if (place % sliceRows === 0) await setImmediate()
     const { listNumbers, tagNumbers } = row
     facets.push({ status, leadScore: row.leadScore ?? 0, listNumbers, tagNumbers })
     copy.add(row, { id: ids[place]!, slot: firstSlot + place, status })

@@ -1,5 +1,6 @@
+import { setImmediate } from 'node:timers/promises'
 import { nowFor } from '../../platform/clock.ts'
-import type { Database, Db } from '../../platform/database.ts'
+import { type Database, type Db, sendAlong } from '../../platform/database.ts'
 import type { Platform } from '../../platform/platform.ts'
 import { type CustomField, customFieldsOf } from '../custom-fields/custom-fields.ts'
 import { BlockGrams } from '../subscribers/block-grams.ts'
@@ -9,7 +10,7 @@ import { type Newcomers, prepareNewcomers } from './newcomers.ts'
 import { type Names, namesIn, numberRows, resolveNames } from './resolve-names.ts'
 import type { ImportRow, Refusal } from './rows.ts'
 import * as store from './store.ts'
-import { lookUp } from './store-create.ts'
+import * as create from './store-create.ts'
 
 /** What is to be done about rows, as far as it can be told before it is done. */
 export interface Plan {
@@ -62,6 +63,7 @@ export async function planMerge(
   const now = await clockOf(db, businessId)
   const names = await resolveNames(db, businessId, namesIn(given.rows), now)
   const { rows, refusals } = numberRows(given.rows, names, given.settings)
+  await setImmediate()
   const { known, strangers } = await sortOut(db, businessId, rows)
   const newcomers =
     strangers.length >= manyFrom ? await prepareNewcomers(platform, db, businessId, strangers, tools, now) : undefined
@@ -75,23 +77,27 @@ export async function sortOut(
   rows: readonly ImportRow[],
 ): Promise<Pick<Plan, 'known' | 'strangers'>> {
   const addresses = rows.map(row => row.address)
-  const found = await db.begin(async tx => {
-    await store.planByIndex(tx)
-    return lookUp(tx, businessId, addresses)
+  const [subscribers, suppressions] = await db.begin(async tx => {
+    await sendAlong(tx, store.planByIndex(tx))
+    return Promise.all([
+      create.subscribersAmong(tx, businessId, addresses),
+      create.suppressedAmong(tx, businessId, addresses),
+    ])
   })
-  const byPlace = new Map(found.map(one => [one.place, one]))
+  const ids = new Map(subscribers.map(({ address, id }) => [address, id]))
+  const suppressed = new Map(suppressions.map(({ address, type }) => [address, type]))
   const known: Known[] = []
   const strangers: Stranger[] = []
-  for (const [place, row] of rows.entries()) {
-    const { id, suppressed } = byPlace.get(place) ?? { id: null, suppressed: null }
-    if (id !== null) known.push({ row, id })
-    else strangers.push({ row, status: statusOf(row, suppressed) })
+  for (const row of rows) {
+    const id = ids.get(row.address)
+    if (id !== undefined) known.push({ row, id })
+    else strangers.push({ row, status: statusOf(row, suppressed.get(row.address)) })
   }
   return { known, strangers }
 }
 
 /** Nor does it make a complaint milder. */
-function statusOf({ status }: ImportRow, suppressed: Status | 'manual' | null): Status {
+function statusOf({ status }: ImportRow, suppressed: Status | 'manual' | undefined): Status {
   const known = suppressed && suppressed !== 'manual' ? suppressed : 'subscribed'
   return status && status !== 'subscribed' && known !== 'complaint' ? status : known
 }

@@ -18,8 +18,10 @@ export async function resolveNames(
   now: Date,
 ): Promise<Names> {
   const [tags, listed] = [[...names.tags], [...names.lists]]
-  const numbers = await ensureTags(db, businessId, tags, now)
-  const found = listed.length > 0 ? await lists.resolve(db, businessId, listed) : []
+  const [numbers, found] = await Promise.all([
+    ensureTags(db, businessId, tags, now),
+    listed.length > 0 ? lists.resolve(db, businessId, listed) : [],
+  ])
   const byName = new Map(found.map(list => [list.given, list.number]))
   return {
     tags: new Map(tags.map((name, i) => [name, numbers[i]!])),

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { type CsvRecord, readCsv } from '../../platform/csv.ts'
 import { type CustomField, checkCustomFields, isLocalDate } from '../custom-fields/custom-fields.ts'
 import { isEmail } from '../subscribers/email-address.ts'
@@ -102,15 +103,13 @@ export async function readRows(
   let records = 0
   for (const record of readCsv(text, file.separator, file.firstLine)) {
     if (records++ === 0 && file.skipHeader) continue
-    if (records % sliceRecords === 0) await serveOthers()
+    if (records % sliceRecords === 0) await setImmediate()
     const row = readRow(record, reader)
     if ('reason' in row) refusals.push(row)
     else rows.push(row)
   }
   return { rows, refusals }
 }
-
-export const serveOthers = () => new Promise(resolve => setImmediate(resolve))
 
 export function linesIn(text: string): number {
   let lines = 0

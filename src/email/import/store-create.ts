@@ -1,27 +1,29 @@
 import { CopyRows } from '../../platform/copy-rows.ts'
 import { type Db, only } from '../../platform/database.ts'
 import type { Status } from '../subscribers/schema.ts'
-import { hidden } from '../subscribers/store-changes.ts'
 import type { ImportRow } from './rows.ts'
 
 /**
- * Who of these addresses is a subscriber, and which are suppressed, by their place in the list. Lateral: the indexes are asked for each,
- * whatever the planner thinks of their number; and in the order of addresses, which one index has: of a table that looks empty
- * while others fill it the planner might take any.
+ * Addresses have no line ends; as one text they are sent and read sooner than as an array. Selected, so that the planner does not see
+ * them: it would look for each among all it knows of the table, which takes longer than to find them.
  */
-export const lookUp = (db: Db, businessId: string, addresses: readonly string[]) => db<
-  { place: number; id: string | null; suppressed: Status | 'manual' | null }[]
+const listed = (db: Db, addresses: readonly string[]) =>
+  db`(select string_to_array(${addresses.join('\n')}, chr(10)))::text[]`
+
+/**
+ * Who of these addresses is a subscriber. Asked for in the order of one index, and without sorting (see planByIndex): of a table that it
+ * does not know, or that is empty while others fill it, the planner might take any index, and read all of it.
+ */
+export const subscribersAmong = (db: Db, businessId: string, addresses: readonly string[]) => db<
+  { address: string; id: string }[]
 >`
-  select (a.n - 1)::int as place, s.id, p.type as suppressed
-  from unnest(string_to_array(${addresses.join('\n')}, chr(10))) with ordinality as a (address, n) cross join ${hidden(db, businessId)} b
-  left join lateral (
-    select id from email_subscriber s
-    where s.business_id = b.id and lower(s.email) >= a.address and lower(s.email) <= a.address and s.delete_after is null
-    order by lower(s.email) limit 1) s on true
-  left join lateral (
-    select type from email_suppression p where p.business_id = b.id and p.address >= a.address and p.address <= a.address
-    order by p.address limit 1) p on true
-  where s.id is not null or p.type is not null`
+  select lower(email) as address, id from email_subscriber
+  where business_id = ${businessId} and lower(email) = any(${listed(db, addresses)}) and delete_after is null order by lower(email)`
+
+export const suppressedAmong = (db: Db, businessId: string, addresses: readonly string[]) => db<
+  { address: string; type: Status | 'manual' }[]
+>`
+  select address, type from email_suppression where business_id = ${businessId} and address = any(${listed(db, addresses)}) order by address`
 
 /** Chunks of one business that make many people take turns; two that met the same emails in another order would lock in a circle. */
 export const takeTurn = (db: Db, businessId: string) =>

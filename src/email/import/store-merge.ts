@@ -1,4 +1,5 @@
 import { type Db, only } from '../../platform/database.ts'
+import type { Status } from '../subscribers/schema.ts'
 import { type Fragment, hidden, logCreated } from '../subscribers/store-changes.ts'
 import type { ImportRow } from './rows.ts'
 
@@ -7,13 +8,19 @@ const given = (db: Db, rows: readonly GivenRow[]) => db`
     mobile text, country text, city text, "dateOfBirth" date, "leadScore" int, status text, source text, "customFields" jsonb,
     "tagNumbers" int[], "listNumbers" int[])`
 
-type GivenRow = ImportRow & { id: string; n?: number; slot?: number }
+interface GivenRow {
+  row: ImportRow
+  id: string
+  slot?: number
+  /** where it is not the row's own */
+  status?: Status
+}
 
 /** Without what is null: the shorter the text, the sooner it is read. */
-const told = (row: GivenRow) => ({
-  n: row.n,
-  id: row.id,
-  slot: row.slot,
+const told = ({ row, id, slot, status }: GivenRow, n: number) => ({
+  n,
+  id,
+  slot,
   email: row.email,
   firstName: row.firstName ?? undefined,
   lastName: row.lastName ?? undefined,
@@ -22,7 +29,7 @@ const told = (row: GivenRow) => ({
   city: row.city ?? undefined,
   dateOfBirth: row.dateOfBirth ?? undefined,
   leadScore: row.leadScore ?? undefined,
-  status: row.status ?? undefined,
+  status: status ?? row.status ?? undefined,
   source: row.source ?? undefined,
   customFields: row.customFields ?? undefined,
   tagNumbers: row.tagNumbers,
@@ -57,12 +64,7 @@ const subscriber = (db: Db) => db`
  * was changed. Rows are locked in the order of ids. The update answers old and new together, because a join of the two, whose sizes the planner can't guess, would
  * compare each with each.
  */
-export const update = (
-  db: Db,
-  businessId: string,
-  rows: readonly (ImportRow & { n: number; id: string })[],
-  now: Date,
-) =>
+export const update = (db: Db, businessId: string, rows: readonly { row: ImportRow; id: string }[], now: Date) =>
   db<{ gone: number[]; changed: boolean }[]>`
   with given as materialized (select * from ${given(db, rows)}
   ), found as materialized (
@@ -105,7 +107,7 @@ export const update = (
 export const insert = (
   db: Db,
   businessId: string,
-  rows: readonly (ImportRow & { id: string; slot: number })[],
+  rows: readonly { row: ImportRow; id: string; slot: number; status: Status }[],
   now: Date,
 ) => db<{ slot: number }[]>`
   with made as (

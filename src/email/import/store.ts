@@ -70,7 +70,7 @@ export const find = (db: Db, businessId: string, id: string) =>
  */
 export const planByIndex = (db: Db) => db`
   select set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', 'off', true),
-    set_config('enable_bitmapscan', 'off', true)`
+    set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)`
 
 /** Progress is decided under this lock, so that two workers never merge one chunk twice. */
 export const lock = (db: Db, businessId: string, id: string) =>

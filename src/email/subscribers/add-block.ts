@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { CopyRows } from '../../platform/copy-rows.ts'
 import { type Db, sendAlong, type Tx } from '../../platform/database.ts'
 import { type LeadScoreSettings, leadScoreSettings } from '../lead-score/lead-score.ts'
@@ -31,17 +32,15 @@ export async function makeBlock(
   now: Date,
 ): Promise<Block> {
   const number = firstSlot / blockBits
-  const { sets, words } = grams.take()
   const rules = await leadScoreSettings(db, businessId)
-  return {
-    number,
-    people,
-    sets: freshSets(people),
-    grams: gramStore.gramRows(businessId, number, sets),
-    words,
-    rules,
-    counts: freshCounts(people, rules, now),
-  }
+  // In steps, so that requests are served in between: each is some milliseconds.
+  const { sets: gramSets, words } = grams.take()
+  await setImmediate()
+  const rows = gramStore.gramRows(businessId, number, gramSets)
+  await setImmediate()
+  const sets = freshSets(people)
+  await setImmediate()
+  return { number, people, sets, grams: rows, words, rules, counts: freshCounts(people, rules, now) }
 }
 
 export async function addBlock(tx: Tx, businessId: string, block: Block, now: Date): Promise<void> {
