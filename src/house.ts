@@ -139,6 +139,8 @@ function startError(error: unknown): Error {
   if (code === '28P01' || code === '28000')
     return new StartError('The database of DATABASE_URL refuses the user or password.')
   if (code === '3D000') return new StartError(`The database of DATABASE_URL does not exist: ${message}.`)
+  if (code === '42501' || code === '25006')
+    return new StartError(`The user of DATABASE_URL must be allowed to make tables in it: ${message}.`)
   return error as Error
 }
 
@@ -160,7 +162,10 @@ export async function openHouse(config: Config, ground: Ground, options: { worke
   })
   const services = chooseServices(config.services, () => platform)
   const { work, loops } = workOf(services, platform)
-  await platform.jobs.prepare(work)
+  await platform.jobs.prepare(work).catch(async error => {
+    await platform.close()
+    throw error
+  })
   return {
     platform,
     services,

@@ -51,7 +51,7 @@ export async function main(argv: string[], env: Environment): Promise<void> {
 const isParseError = (error: unknown) => String((error as { code?: string }).code).startsWith('ERR_PARSE_ARGS')
 
 async function run([name = 'help', ...args]: string[], env: Environment): Promise<void> {
-  if (['help', '--help', '-h'].includes(name)) return console.log(usage)
+  if (name === 'help' || [name, ...args].some(word => word === '--help' || word === '-h')) return console.log(usage)
   if (name === 'serve') return serve(readConfig(serveSettings(args, env)), env)
   const config = readConfig(env)
   if (name === 'migrate') {

@@ -41,5 +41,6 @@ test('a business or job that does not exist is told, instead of being found in o
   await expect(call(keysCommand, 'revoke', '--business', nobody, '--key', nobody)).rejects.toThrow(unknown)
   await expect(call(auditCommand, '--business', nobody)).rejects.toThrow(unknown)
   await expect(call(doctorCommand, 'email', '--business', nobody)).rejects.toThrow(unknown)
+  await expect(call(doctorCommand, 'chat')).rejects.toThrow('Expected: doctor or doctor email')
   await expect(call(jobsCommand, 'retry', nobody)).rejects.toThrow(`${nobody} is not the id of a job`)
 })

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { describeDatabase } from '../accounts/store.ts'
-import type { Command, Console } from './command.ts'
+import { type Command, type Console, UsageError } from './command.ts'
 import { doctorEmail } from './doctor-email.ts'
 
 interface Check {
@@ -14,6 +14,7 @@ export const doctorCommand: Command = {
   usage: 'doctor | doctor email --sender ADDRESS [--business ID] [--selector S]',
   async run({ args, config, print, withHouse }) {
     if (args[0] === 'email') return lookAtEmail(args.slice(1), { print, withHouse })
+    if (args.length > 0) throw new UsageError('Expected: doctor or doctor email')
     let failed = 0
     const look = async ({ name, run }: Check) => {
       try {

@@ -33,8 +33,13 @@ export async function buildPlatform(
   }
   const db = open(databaseUrl, 'requests', config.poolSize)
   const secrets = createSecrets(masterKey)
-  await checkMasterKey(db, secrets.fingerprint)
-  const jobs = await createJobs(databaseUrl, { log, metrics, worker })
+  const jobs = await checkMasterKey(db, secrets.fingerprint)
+    .then(() => createJobs(databaseUrl, { log, metrics, worker }))
+    .catch(async error => {
+      // An open pool would keep the process of a refused start alive for another minute.
+      await db.end({ timeout: 5 })
+      throw error
+    })
   const outbounds: Outbound[] = []
   const lastActs: (() => Promise<void>)[] = []
   const openOutbound = (options: { connectionsPerOrigin?: number } = {}) => {

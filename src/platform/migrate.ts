@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { StartError } from './data-folder.ts'
 import type { Pool } from './database.ts'
 
 const folder = join(import.meta.dirname, '../../migrations')
@@ -19,7 +20,7 @@ export async function migrate(pool: Pool, onProgress: (text: string) => void = (
     const done = new Set((await session<{ name: string }[]>`select name from migration`).map(row => row.name))
     const newer = [...done].filter(name => !files.includes(name))
     if (newer.length > 0)
-      throw new Error(`The database was migrated by a newer Pennypost (${newer.join(', ')}). Start that version.`)
+      throw new StartError(`The database was migrated by a newer Pennypost (${newer.join(', ')}). Start that version.`)
     const missing = files.filter(name => !done.has(name))
     for (const name of missing) {
       onProgress(`Migrating: ${name}`)

@@ -2,7 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { chmod, chown } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { connect } from '../../src/platform/database.ts'
+import { newId } from '../../src/platform/ids.ts'
+import { withDatabase } from '../database.ts'
 import {
   command,
   createAccount,
@@ -101,6 +104,8 @@ describe('a newcomer', () => {
       expect(wrong.stderr).toContain(name)
     expect(wrong.stderr).not.toMatch(/hunter2|\n\s+at /)
 
+    const help = await command(data, ['serve', '--help'])
+    expect([help.code, help.stderr, help.stdout]).toEqual([0, '', expect.stringContaining('Usage:')])
     expect((await command(data, ['fly'])).stderr).toContain('There is no command "fly".')
     expect((await command(data, ['keys', 'create', '--nonsense'])).stderr).toContain('Usage:')
     const away = await command(data, ['doctor'], { DATABASE_URL: 'postgres://user:pass@127.0.0.1:1/db' })
@@ -122,6 +127,32 @@ describe('a newcomer', () => {
     expect(second.output()).toContain('Another copy of Pennypost is already running')
     expect(second.output()).not.toMatch(/\n\s+at /)
   })
+
+  test('is told when a database of their own is not for this copy, and the program ends at once', async () => {
+    const name = `program_${newId()}`
+    const admin = connect(inject('databaseUrl'), { name: 'test', max: 1 })
+    await admin.unsafe(`create database ${name}`)
+    const env = { DATABASE_URL: withDatabase(inject('databaseUrl'), name), PENNYPOST_SECRET_KEY: 'ab'.repeat(32) }
+    expect((await command(data, ['doctor'], env)).code).toBe(0)
+
+    const refused = async (env: Record<string, string>, sentence: string) => {
+      const program = await launch({ data, env })
+      running.push(program)
+      expect(await program.exited).toBe(1)
+      expect(program.output()).toContain(sentence)
+      expect(program.output()).not.toMatch(/\n\s+at /)
+    }
+    await refused({ ...env, PENNYPOST_SECRET_KEY: 'cd'.repeat(32) }, 'is not the key this database was first used with')
+    await admin.unsafe(`alter database ${name} set default_transaction_read_only = on`)
+    await refused(env, 'must be allowed to make tables')
+    await admin.unsafe(`alter database ${name} reset default_transaction_read_only`)
+    const own = connect(env.DATABASE_URL, { name: 'test', max: 1 })
+    await own`insert into migration (name) values ('9999-later.sql')`
+    await own.end()
+    await refused(env, 'was migrated by a newer Pennypost')
+    await admin.unsafe(`drop database ${name} with (force)`)
+    await admin.end()
+  }, 30_000)
 
   test('may be an ordinary user', async () => {
     if (process.getuid?.() === 0) {
