@@ -91,6 +91,8 @@ describe('GET /events', () => {
     expect([numbers(rest.events), rest.hasMore]).toEqual([[150, 200], false])
     const both = (await shop.account.get('/events?types=webhook_disabled,%20webhook_test&after=98&limit=4')).body.data
     expect(numbers(both.events)).toEqual([98, 99, 100, 101])
+    for (const types of ['types=webhook_disabled&types=webhook_test', 'types[]=webhook_disabled&types[]=webhook_test'])
+      expect((await shop.account.get(`/events?${types}&after=98&limit=4`)).body.data).toEqual(both)
     expect((await shop.account.get('/events?types=*&limit=1')).body.data.events.length).toBe(1)
   })
 

@@ -47,11 +47,11 @@ export async function readFeed(
   return { events, nextCursor: events.at(-1)?.cursor ?? String(after), hasMore: found.length > limit }
 }
 
-/** `a,b` as a list; undefined for all. */
-export function readTypes(catalogue: Catalogue, text: string | undefined): readonly string[] | undefined {
-  if (text === undefined) return undefined
-  const types = text
-    .split(',')
+/** `a,b` and `a`, `b` as one list; undefined for all. */
+export function readTypes(catalogue: Catalogue, given: string[] | undefined): readonly string[] | undefined {
+  if (given === undefined) return undefined
+  const types = given
+    .flatMap(text => text.split(','))
     .map(type => type.trim())
     .filter(type => type !== '')
   checkTypes(catalogue, types, 'types')

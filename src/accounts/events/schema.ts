@@ -7,10 +7,9 @@ export const Cursor = Type.String({
   description: 'place in the feed',
 })
 
-/** Comma-separated, as query parameters are. */
-export const TypesInQuery = Type.String({
-  minLength: 1,
-  maxLength: 4_000,
+/** Comma-separated or repeated, as arrays in a query are. */
+export const TypesInQuery = Type.Array(Type.String({ minLength: 1, maxLength: 4_000 }), {
+  maxItems: 200,
   description: 'event types, comma-separated; all when omitted',
 })
 
