@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { PassThrough, type Readable } from 'node:stream'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Endpoint, Form } from './endpoint.ts'
 import { badRequest, Problem } from './problem.ts'
 
@@ -19,11 +19,13 @@ export function acceptBodies(scope: FastifyInstance): void {
     const { accepts } = request.routeOptions.config as RouteConfig
     if (accepts === 'form') return done(notAForm())
     if (accepts === 'bytes') return done(null, bytes)
+    if (isPacked(request)) return done(packed())
     if (!isUtf8(bytes)) return done(badRequest('invalid_json', 'The body is not valid JSON: it is not in UTF-8.'))
     parseJson(request, bytes.toString(), done)
   })
   scope.addContentTypeParser('*', (request, payload, done) => {
     const accepts = (request.routeOptions.config as RouteConfig).accepts
+    if (accepts !== 'bytes' && isPacked(request)) return done(packed())
     if (accepts === 'stream') return done(null, apartFromConnection(payload))
     if (accepts === 'bytes')
       return void collect(payload, request.routeOptions.bodyLimit).then(body => done(null, body), done)
@@ -56,6 +58,10 @@ export function forgetRest(upload: Readable): void {
   upload.resume()
 }
 
+const isPacked = ({ headers }: FastifyRequest) =>
+  !['', 'identity'].includes(headers['content-encoding']?.toLowerCase() ?? '')
+const packed = () =>
+  new Problem(415, 'unsupported_media_type', 'Send the body as it is: Content-Encoding (gzip and such) is not read.')
 const notAForm = () => new Problem(415, 'unsupported_media_type', 'Send this page’s form as a browser does.')
 
 function parseForm(body: Buffer): Form {

@@ -197,7 +197,7 @@ export function answerProblem(
   error: unknown,
   platform: Pick<Platform, 'log'>,
 ): FastifyReply {
-  const problem = toProblem(error)
+  const problem = toProblem(error, request.routeOptions?.bodyLimit)
   if (problem.status >= 500)
     platform.log.error(
       { err: error, requestId: request.id, method: request.method, route: request.routeOptions?.url },
@@ -211,7 +211,7 @@ export function answerProblem(
     .send(failureBody(problem, request.id))
 }
 
-function toProblem(error: unknown): Problem {
+function toProblem(error: unknown, bodyLimit?: number): Problem {
   if (error instanceof Problem) return error
   if (isPassing(error))
     return unavailable(
@@ -220,7 +220,7 @@ function toProblem(error: unknown): Problem {
     )
   const { code, statusCode } = error as { code?: string; statusCode?: number }
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
-    return new Problem(413, 'body_too_large', 'The body is larger than allowed.')
+    return new Problem(413, 'body_too_large', `The body is larger than ${bodyLimit ?? 'the allowed'} bytes.`)
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return new Problem(415, 'unsupported_media_type', 'The body must be JSON: send Content-Type: application/json.')
   if (code === 'FST_ERR_CTP_INVALID_JSON_BODY') return badRequest('invalid_json', 'The body is not valid JSON.')

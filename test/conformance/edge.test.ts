@@ -1,5 +1,6 @@
 import { type AddressInfo, connect } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type TestBusiness, type World, world } from '../world.ts'
 
@@ -58,6 +59,14 @@ describe('the failure body', () => {
     ['an array for an object', 'POST', '[]', { 'content-type': 'application/json' }, 400, 'validation_failed'],
     ['another content type', 'POST', '<key/>', { 'content-type': 'application/xml' }, 415, 'unsupported_media_type'],
     ['no content type', 'POST', 'service=email', { 'content-type': '' }, 415, 'unsupported_media_type'],
+    [
+      'a packed body',
+      'POST',
+      gzipSync('{"service": "email"}'),
+      { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      415,
+      'unsupported_media_type',
+    ],
     [
       'a form',
       'POST',
