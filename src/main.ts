@@ -67,6 +67,7 @@ async function run([name = 'help', ...args]: string[], env: Environment): Promis
     print: console.log,
     async withHouse(run) {
       const ground = await openGround(config, { beside: true, progress: () => {} })
+      closeOnSignal(ground)
       const house = await openHouse(config, ground, { worker: false }).catch(async error => {
         await ground.close()
         throw error
@@ -103,9 +104,19 @@ async function serve(config: Config, env: Environment): Promise<void> {
     letMemoryGrow()
     return
   }
-  const ground = await openGround(config, { beside: false, progress: console.log })
-  const stop = config.processes > 1 ? await serveMany(config, ground) : await serveAlone(config, ground)
-  stopOnSignal(stop)
+  let started = false
+  let stopping = false
+  const starting = openGround(config, { beside: false, progress: console.log }).then(ground =>
+    config.processes > 1 ? serveMany(config, ground) : serveAlone(config, ground),
+  )
+  stopOnSignal(async () => {
+    stopping = true
+    // Listened to from the first moment: the embedded server would outlive us. A database of one's own needs nobody.
+    if (started || !config.databaseUrl) await starting.then(stop => stop())
+  })
+  await starting
+  started = true
+  if (stopping) return
   const what = config.role === 'worker' ? 'Pennypost is working' : `Pennypost is ready on ${config.publicUrl}`
   console.log(what)
   letMemoryGrow()
@@ -151,6 +162,12 @@ async function serveMany(config: Config, ground: Ground): Promise<() => Promise<
     await processes.stop()
     await ground.close()
   }
+}
+
+/** A command that is stopped takes along the server that it started. */
+function closeOnSignal(ground: Ground): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => void ground.close().finally(() => process.exit(1)))
 }
 
 const closing = (part: { close(): Promise<void> }) => async (error: unknown) => {

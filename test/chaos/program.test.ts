@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { chmod, chown } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import { connect } from '../../src/platform/database.ts'
 import { newId } from '../../src/platform/ids.ts'
@@ -153,6 +154,15 @@ describe('a newcomer', () => {
     await admin.unsafe(`drop database ${name} with (force)`)
     await admin.end()
   }, 30_000)
+
+  test('can stop it while it starts, and nothing runs on', async () => {
+    const program = await launch({ data })
+    running.push(program)
+    const serverRuns = () => existsSync(join(data, 'postgres/postmaster.pid'))
+    await expect.poll(serverRuns, { timeout: 30_000 }).toBe(true)
+    expect(await program.stop()).toBe(0)
+    expect(serverRuns()).toBe(false)
+  }, 60_000)
 
   test('may be an ordinary user', async () => {
     if (process.getuid?.() === 0) {
