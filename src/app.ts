@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import { Type } from 'typebox'
 import type { Authenticate } from './accounts/authenticate.ts'
@@ -95,6 +96,8 @@ function observe(app: FastifyInstance, platform: Platform, services: readonly Se
   })
 }
 
+const readyTimeoutMs = 3_000
+
 const programRoutes = (services: readonly Service[], metricsText: () => Promise<string>): Route[] => [
   [
     'GET',
@@ -112,9 +115,13 @@ const programRoutes = (services: readonly Service[], metricsText: () => Promise<
       summary: 'The program and its database answer',
       answer: Type.Object({ status: Type.String() }),
       run: async ({ platform }) => {
-        await platform.db`select 1`.catch(() => {
+        const answers = platform.db`select 1`.then(
+          () => true,
+          () => false,
+        )
+        // A database that hangs answers neither yes nor no; whoever asks must not hang with it.
+        if (!(await Promise.race([answers, delay(readyTimeoutMs, false, { ref: false })])))
           throw unavailable('not_ready', 'The database does not answer.')
-        })
         return { status: 'ready' }
       },
     }),

@@ -187,6 +187,21 @@ describe('what was accepted survives', () => {
     expect((await readBusiness(second, account)).status).toBe(200)
   })
 
+  test('a database that hangs, and the program says that it is not ready', async () => {
+    const program = await start()
+    const [pid = ''] = readFileSync(join(data, 'postgres/postmaster.pid'), 'utf8').split('\n')
+    const ready = async () => (await fetch(`${program.url}/ready`)).status
+    const sessions = execFileSync('pgrep', ['-P', pid], { encoding: 'utf8' }).trim().split('\n').map(Number)
+    const all = [Number(pid), ...sessions]
+    try {
+      for (const one of all) process.kill(one, 'SIGSTOP')
+      expect(await ready()).toBe(503)
+    } finally {
+      for (const one of all) process.kill(one, 'SIGCONT')
+    }
+    await expect.poll(ready).toBe(200)
+  })
+
   test('kill -9 of the database under a running program', async () => {
     const program = await start()
     const account = await createAccount(data)
