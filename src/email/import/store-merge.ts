@@ -1,6 +1,7 @@
 import { type Db, only } from '../../platform/database.ts'
+import { tenant } from '../store-tenant.ts'
 import type { Status } from '../subscribers/schema.ts'
-import { type Fragment, hidden, logCreated } from '../subscribers/store-changes.ts'
+import { type Fragment, logCreated } from '../subscribers/store-changes.ts'
 import type { ImportRow } from './rows.ts'
 
 const given = (db: Db, rows: readonly GivenRow[]) => db`
@@ -56,8 +57,8 @@ const differs = (db: Db, businessId: string) => db`
     or s.custom_fields || r."customFields" <> s.custom_fields) is true`
 
 /** The subscriber of the row `r`, asked for in the order of ids, which one index has: before the planner knows the table it might take any. */
-const subscriber = (db: Db) => db`
-  select * from email_subscriber s where s.business_id = b.id and s.id >= r.id collate "C" and s.id <= r.id collate "C" order by s.id limit 1`
+const subscriber = (db: Db, businessId: string) => db`
+  select * from email_subscriber s where s.business_id = ${tenant(db, businessId)} and s.id >= r.id collate "C" and s.id <= r.id collate "C" order by s.id limit 1`
 
 /**
  * Updates those of whom something differs and logs the differences; answers the places of who was deleted a moment ago, and whether anyone
@@ -68,13 +69,13 @@ export const update = (db: Db, businessId: string, rows: readonly { row: ImportR
   db<{ gone: number[]; changed: boolean }[]>`
   with given as materialized (select * from ${given(db, rows)}
   ), found as materialized (
-    select r.n, ${differs(db, businessId)} as differs from given r cross join ${hidden(db, businessId)} b
-    cross join lateral (${subscriber(db)}) s where s.delete_after is null
+    select r.n, ${differs(db, businessId)} as differs from given r
+    cross join lateral (${subscriber(db, businessId)}) s where s.delete_after is null
   ), old as materialized (
     select r.*, s.business_id, s.slot as place, s.email as had_email, s.first_name, s.last_name, s.status as old_status, s.lead_score as old_score,
       s.list_numbers as old_lists, s.tag_numbers as old_tags, s.engaged_at as old_engaged
     from (select * from given where n in (select n from found where differs) order by id collate "C") r
-    cross join ${hidden(db, businessId)} b cross join lateral (${subscriber(db)} for update) s where s.delete_after is null
+    cross join lateral (${subscriber(db, businessId)} for update) s where s.delete_after is null
   ), new as (
     update email_subscriber s set
       first_name = coalesce(old."firstName", s.first_name), last_name = coalesce(old."lastName", s.last_name),

@@ -9,12 +9,6 @@ export const searchText = (db: Db, row: Fragment) =>
   db`lower(${row}.email) || chr(31) || lower(${row}.first_name) || chr(31) || lower(${row}.last_name)`
 
 /**
- * The business, hidden from the planner: of one it has no statistics of yet it expects a single row, and would then read all of its people
- * for each one looked up.
- */
-export const hidden = (db: Db, businessId: string) => db`(select ${businessId}::text collate "C" as id offset 0)`
-
-/**
  * Every statement that changes what is counted about subscribers has this form: `old` locks the rows and reads them as
  * they are, `new` updates them, and the difference goes to the log in the same statement. So no write can forget it.
  */

@@ -1,9 +1,10 @@
 import { CopyRows } from '../../platform/copy-rows.ts'
 import { type Db, only } from '../../platform/database.ts'
+import { tenant } from '../store-tenant.ts'
 import type { GramSet } from './block-grams.ts'
 import { type BlockSets, inEach, inSome, sentBits } from './block-sets.ts'
 import { isBits, setBytes } from './grams.ts'
-import { hidden, searchText } from './store-changes.ts'
+import { searchText } from './store-changes.ts'
 
 /** As the program has them: bytes of a list or of bits. */
 export const storedSlots = (db: Db) => db`coalesce(slots, substring(bit_send(bits) from 5))`
@@ -80,9 +81,9 @@ export const takeTodo = (db: Db, businessId: string, limit: number) => db<TodoTe
   ), taken as (
     delete from email_search_todo t where t.business_id = ${businessId} and t.slot = any(array(select slot from due))
   )
-  select due.slot, due.indexed, s.text as current from due cross join ${hidden(db, businessId)} b left join lateral (
+  select due.slot, due.indexed, s.text as current from due left join lateral (
     select case when s.delete_after is null then ${searchText(db, db`s`)} end as text
-    from email_subscriber s where s.business_id = b.id and s.slot >= due.slot and s.slot <= due.slot order by s.slot limit 1) s on true`
+    from email_subscriber s where s.business_id = ${tenant(db, businessId)} and s.slot >= due.slot and s.slot <= due.slot order by s.slot limit 1) s on true`
 
 export const hasTodo = async (db: Db, businessId: string, atLeast: number) =>
   only(
