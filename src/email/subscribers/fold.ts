@@ -109,20 +109,7 @@ export class Counts {
   #addTo(kind: store.CountRow['kind'], number: number, facets: Facets, sign: number, at: Date): void {
     let row = this.#rows[kind].get(number)
     if (!row) {
-      row = {
-        kind,
-        number,
-        total: 0,
-        subscribed: 0,
-        unsubscribed: 0,
-        bounced: 0,
-        complaint: 0,
-        scoreSum: 0,
-        hot: 0,
-        cold: 0,
-        engaged: 0,
-        updatedAt: at,
-      }
+      row = { kind, number, ...store.emptyTally(), updatedAt: at }
       this.#rows[kind].set(number, row)
     }
     const { hotFrom, coldTo, engagedAsOf } = this.#rules

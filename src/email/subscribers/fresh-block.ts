@@ -1,6 +1,6 @@
 import { blockBytes, everyoneKey, listKey, scoreBase, scoreKey, statusKey, tagKey } from './bitmaps.ts'
 import type { Facets } from './facets.ts'
-import type { CountRow } from './store-fold.ts'
+import { type CountRow, emptyTally, type Tally } from './store-fold.ts'
 
 /**
  * A block of slots whose people all come at once: its sets and what they add to the totals. Nobody of them has opened or clicked
@@ -40,7 +40,6 @@ function remembering<Key, Value>(make: (key: Key) => Value): (key: Key) => Value
   return key => known.get(key) ?? known.set(key, make(key)).get(key)!
 }
 
-type Tally = Omit<CountRow, 'kind' | 'number' | 'updatedAt'>
 const fields = ['total', 'subscribed', 'unsubscribed', 'bounced', 'complaint', 'scoreSum', 'hot', 'cold'] as const
 
 export function freshCounts(
@@ -71,17 +70,7 @@ export function freshCounts(
 function tallyIn<Key>(tallies: Map<Key, Tally>, key: Key): Tally {
   let tally = tallies.get(key)
   if (!tally) {
-    tally = {
-      total: 0,
-      subscribed: 0,
-      unsubscribed: 0,
-      bounced: 0,
-      complaint: 0,
-      scoreSum: 0,
-      hot: 0,
-      cold: 0,
-      engaged: 0,
-    }
+    tally = emptyTally()
     tallies.set(key, tally)
   }
   return tally

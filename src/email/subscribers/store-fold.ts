@@ -19,6 +19,20 @@ export interface CountRow {
   updatedAt: Date
 }
 
+export type Tally = Omit<CountRow, 'kind' | 'number' | 'updatedAt'>
+
+export const emptyTally = (): Tally => ({
+  total: 0,
+  subscribed: 0,
+  unsubscribed: 0,
+  bounced: 0,
+  complaint: 0,
+  scoreSum: 0,
+  hot: 0,
+  cold: 0,
+  engaged: 0,
+})
+
 /** Whoever holds this row may write totals and sets; the caller waits for its turn. */
 export async function waitForFold(db: Db, businessId: string): Promise<void> {
   await db`insert into email_fold (business_id, engaged_as_of) values (${businessId}, now()) on conflict do nothing`
