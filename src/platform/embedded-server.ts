@@ -114,6 +114,8 @@ async function serverOptions(home: Home, settings: ServerSettings): Promise<Reco
     jit: 'off',
     autovacuum_vacuum_scale_factor: 0.05,
     autovacuum_analyze_scale_factor: 0.05,
+    // Until it is analysed, a business that was just filled may be read whole to find one row.
+    autovacuum_naptime: settings.durable ? '15s' : '1min',
     timezone: 'UTC',
     log_timezone: 'UTC',
     log_destination: 'stderr',
