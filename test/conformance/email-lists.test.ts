@@ -165,6 +165,21 @@ describe('DELETE /lists/{id}', () => {
     expect([scheduled.status, deleted.status].sort()).toEqual(scheduled.status === 201 ? [201, 422] : [200, 422])
   })
 
+  test('renamed and deleted at the same moment: no deadlock, and no name stays taken', async () => {
+    for (let round = 0; round < 10; round++) {
+      const list = await makeList(`L${round}`)
+      const { segment } = expectOk(await shop.email.post('/segments', { name: `S${round}`, rules: everything }), 201)
+      const answers = await Promise.all([
+        shop.email.put(`/lists/${list.id}`, { name: `M${round}` }),
+        shop.email.delete(`/lists/${list.id}`),
+        shop.email.put(`/segments/${segment.id}`, { name: `T${round}` }),
+        shop.email.delete(`/segments/${segment.id}`),
+      ])
+      for (const answer of answers) expect([200, 404], answer.text).toContain(answer.status)
+      for (const name of ['L', 'M', 'S', 'T']) await makeList(`${name}${round}`)
+    }
+  })
+
   test('another business and nobody: 404 alike', async () => {
     const theirs = (await (await w.business()).email.post('/lists', { name: 'Theirs' })).body.data.list
     expectSameAsMissing(await shop.email.delete(`/lists/${theirs.id}`), await shop.email.delete(`/lists/${noId}`))

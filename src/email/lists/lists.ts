@@ -36,7 +36,7 @@ export async function createList(db: Database, business: Business, name: string)
 export async function renameList(db: Database, business: Business, id: string, name: string): Promise<List> {
   const now = await nowFor(db, business)
   return db.begin(async tx => {
-    const list = (await store.find(tx, business.id, id)) ?? fail(notFound('List'))
+    const list = (await store.lock(tx, business.id, id)) ?? fail(notFound('List'))
     await renameTo(tx, business.id, { name: cleanName(name), kind: 'list', objectId: list.id })
     const renamed = (await store.rename(tx, business.id, { id, name: cleanName(name) }, now)) ?? fail(notFound('List'))
     const shown = toList(renamed, (await totalsOf(tx, business.id, 'list', now)).get(renamed.number))

@@ -32,6 +32,11 @@ export const isBeingImported = (db: Db, businessId: string, number: number) =>
 export const find = (db: Db, businessId: string, id: string) =>
   db<ListRow[]>`select ${columns(db)} from email_list where business_id = ${businessId} and id = ${id}`.then(first)
 
+/** Before its names: who deletes it takes them in this order too. */
+export const lock = (db: Db, businessId: string, id: string) =>
+  db<ListRow[]>`
+  select ${columns(db)} from email_list where business_id = ${businessId} and id = ${id} for no key update`.then(first)
+
 export const findByName = (db: Db, businessId: string, name: string) =>
   db<ListRow[]>`
   select ${columns(db)} from email_list where business_id = ${businessId} and id = (

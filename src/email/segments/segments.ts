@@ -48,7 +48,7 @@ export async function updateSegment(
 ): Promise<CountedSegment> {
   const context = await contextOf(db, business)
   return db.begin(async tx => {
-    const known = (await store.find(tx, business.id, id)) ?? fail(notFound('Segment'))
+    const known = (await store.lock(tx, business.id, id)) ?? fail(notFound('Segment'))
     const name = given.name === undefined ? known.name : cleanName(given.name)
     const rules = given.rules === undefined ? known.rules : readRules(given.rules, context.customFields)
     await renameTo(tx, business.id, { name, kind: 'segment', objectId: id })

@@ -24,6 +24,13 @@ export const find = (db: Db, businessId: string, id: string) =>
     first,
   )
 
+/** Before its names: who deletes it takes them in this order too. */
+export const lock = (db: Db, businessId: string, id: string) =>
+  db<SegmentRow[]>`
+  select ${columns(db)} from email_segment where business_id = ${businessId} and id = ${id} for no key update`.then(
+    first,
+  )
+
 export const byIds = (db: Db, businessId: string, ids: string[]) => db<SegmentRow[]>`
   select ${columns(db)} from email_segment where business_id = ${businessId} and id = any(${ids}::text[]) order by id`
 
