@@ -17,6 +17,7 @@ import {
   urlOf,
 } from './platform/embedded-postgres.ts'
 import type { Loop, Work } from './platform/jobs.ts'
+import type { Log } from './platform/log.ts'
 import { migrate } from './platform/migrate.ts'
 import type { Service } from './platform/service.ts'
 import { chooseServices } from './services.ts'
@@ -154,11 +155,15 @@ export interface House {
 }
 
 /** Everything built and wired, ready to serve or to work. */
-export async function openHouse(config: Config, ground: Ground, options: { worker: boolean }): Promise<House> {
+export async function openHouse(
+  config: Config,
+  ground: Ground,
+  options: { worker: boolean; log?: Log },
+): Promise<House> {
   const platform = await buildPlatform(config, {
     databaseUrl: ground.databaseUrl,
     masterKey: ground.masterKey,
-    worker: options.worker,
+    ...options,
   })
   const services = chooseServices(config.services, () => platform)
   const { work, loops } = workOf(services, platform)

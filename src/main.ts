@@ -11,6 +11,7 @@ import { keysCommand } from './cli/keys.ts'
 import { openGround, openHouse } from './house.ts'
 import { type Config, ConfigError, type Environment, readConfig } from './platform/config.ts'
 import { StartError } from './platform/data-folder.ts'
+import { createLog } from './platform/log.ts'
 import { Problem } from './platform/problem.ts'
 import { startProcesses } from './processes.ts'
 import { startChild, startProcess } from './serve.ts'
@@ -68,7 +69,9 @@ async function run([name = 'help', ...args]: string[], env: Environment): Promis
     async withHouse(run) {
       const ground = await openGround(config, { beside: true, progress: () => {} })
       closeOnSignal(ground)
-      const house = await openHouse(config, ground, { worker: false }).catch(async error => {
+      // What a command prints may be read by a program; what is logged beside it must not stand in it.
+      const log = createLog(config.logLevel, process.stderr)
+      const house = await openHouse(config, ground, { worker: false, log }).catch(async error => {
         await ground.close()
         throw error
       })
